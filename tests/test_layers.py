@@ -1,23 +1,17 @@
-"""The shape of the source: imports go downwards only, files and functions stay small, names say something.
+"""Imports go downwards only, inside functions too, and nobody sees more than the layer allows.
 
-The rules are read from the source with :mod:`ast`, so nothing is imported, and an import inside a function
-counts like any other. The ladder is the table ``LADDER``; a new part of ``runcoord`` takes its place there.
+The ladder is the table ``LADDER``; a new part of ``runcoord`` takes its place there.
 """
 
 from __future__ import annotations
 
-import ast
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
-SOURCE = ROOT / "src"
+from source_tree import ROOT, SOURCE, Tree, planted, read_tree
 
 #: Lowest first. Parts on one step are strangers: none imports another. A part is a module or a package with
 #: all that is inside it; ``runcoord`` stands for the file ``runcoord/__init__.py`` alone.
@@ -116,118 +110,6 @@ LOADED_AT_PYTEST_START = ("pytest_runcoord", "pytest_runcoord.plugin")
 HEAVY = frozenset(
     {"click", "freezegun", "hypothesis", "psutil", "pyfakefs", "rich", "runcoord", "sqlite3", "yaml"}
 )
-
-FILE_LINES = 400
-FUNCTION_LINES = 70
-EMPTY_NAMES = frozenset({"common", "helper", "helpers", "misc", "util", "utils"})
-
-
-@dataclass(frozen=True)
-class Exemption:
-    """One file or function that may be longer for a while; past its date it counts as any other."""
-
-    lines: int
-    until: date
-    why: str
-
-
-#: Key: what a finding names, ``runcoord/x.py`` or ``runcoord/x.py::Class.method``.
-LONGER_FOR_NOW: Mapping[str, Exemption] = {}
-
-
-@dataclass(frozen=True)
-class Import:
-    """One import as written: who imports what, in which line, and whether it runs as the module is loaded."""
-
-    importer: str
-    target: str
-    line: int
-    at_load: bool
-
-    def __str__(self) -> str:
-        return f"{self.importer} (line {self.line}) imports {self.target}"
-
-
-@dataclass(frozen=True)
-class Tree:
-    """The modules below one source folder and their imports."""
-
-    files: Mapping[str, Path]
-    imports: tuple[Import, ...]
-
-
-@dataclass
-class _Reader(ast.NodeVisitor):
-    """Collects the imports of one module, resolving relative ones and ``from package import module``."""
-
-    module: str
-    is_package: bool
-    known: frozenset[str]
-    found: list[Import] = field(default_factory=list)
-    depth: int = 0
-
-    def _add(self, target: str, node: ast.AST) -> None:
-        self.found.append(Import(self.module, target, getattr(node, "lineno", 0), at_load=self.depth == 0))
-
-    def visit_Import(self, node: ast.Import) -> None:
-        for alias in node.names:
-            self._add(alias.name, node)
-
-    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
-        base = node.module or ""
-        if node.level:
-            package = self.module if self.is_package else self.module.rpartition(".")[0]
-            for _ in range(node.level - 1):
-                package = package.rpartition(".")[0]
-            base = f"{package}.{base}" if base else package
-        for alias in node.names:
-            submodule = f"{base}.{alias.name}"
-            self._add(submodule if submodule in self.known else base, node)
-
-    def visit_Call(self, node: ast.Call) -> None:
-        called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-        if called in {"import_module", "__import__"} and node.args:
-            name = node.args[0]
-            if isinstance(name, ast.Constant) and isinstance(name.value, str):
-                self._add(name.value, node)
-        self.generic_visit(node)
-
-    def visit_If(self, node: ast.If) -> None:
-        # A type is a dependency too, so the ladder counts it; but it costs nothing when the module is loaded.
-        test = node.test
-        name = test.attr if isinstance(test, ast.Attribute) else getattr(test, "id", "")
-        if name != "TYPE_CHECKING":
-            self.generic_visit(node)
-            return
-        self.depth += 1
-        for statement in node.body:
-            self.visit(statement)
-        self.depth -= 1
-        for statement in node.orelse:
-            self.visit(statement)
-
-    def _visit_body(self, node: ast.AST) -> None:
-        self.depth += 1
-        self.generic_visit(node)
-        self.depth -= 1
-
-    visit_FunctionDef = _visit_body
-    visit_AsyncFunctionDef = _visit_body
-    visit_Lambda = _visit_body
-
-
-def read_tree(source: Path) -> Tree:
-    files: dict[str, Path] = {}
-    for path in sorted(source.rglob("*.py")):
-        parts = path.relative_to(source).with_suffix("").parts
-        files[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
-    known = frozenset(files)
-    imports: list[Import] = []
-    for module, path in files.items():
-        reader = _Reader(module, path.name == "__init__.py", known)
-        reader.visit(ast.parse(path.read_bytes(), str(path)))
-        imports += reader.found
-    return Tree(files, tuple(imports))
 
 
 def is_ours(module: str) -> bool:
@@ -332,49 +214,9 @@ def heavy_at_start(tree: Tree) -> list[str]:
     ]
 
 
-def _functions(node: ast.AST, prefix: str = "") -> Iterator[tuple[str, int]]:
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            name = f"{prefix}{child.name}"
-            if not isinstance(child, ast.ClassDef):
-                yield name, (child.end_lineno or child.lineno) - child.lineno + 1
-            yield from _functions(child, f"{name}.")
-        else:
-            yield from _functions(child, prefix)
-
-
-def too_long(source: Path, exemptions: Mapping[str, Exemption], today: date) -> list[str]:
-    findings = []
-    for path in sorted(source.rglob("*.py")):
-        name = path.relative_to(source).as_posix()
-        text = path.read_text("utf-8")
-        sizes = [(name, len(text.splitlines()), FILE_LINES)]
-        sizes += [(f"{name}::{at}", lines, FUNCTION_LINES) for at, lines in _functions(ast.parse(text))]
-        for what, lines, limit in sizes:
-            exemption = exemptions.get(what)
-            if exemption is not None and today <= exemption.until:
-                limit = exemption.lines
-            if lines > limit:
-                findings.append(f"{what} has {lines} lines, the limit is {limit}: split it at a noun")
-    return findings
-
-
-def empty_names(source: Path) -> list[str]:
-    found = sorted(path for path in source.rglob("*") if path.suffix in {"", ".py"})
-    return [
-        f"{path.relative_to(source).as_posix()} says nothing about what is in it"
-        for path in found
-        if path.stem.strip("_").lower() in EMPTY_NAMES
-    ]
-
-
 @pytest.fixture(scope="module")
 def tree() -> Tree:
     return read_tree(SOURCE)
-
-
-def today() -> date:
-    return datetime.now(UTC).date()
 
 
 def test_every_module_has_a_place_in_the_ladder(tree: Tree) -> None:
@@ -422,24 +264,7 @@ def test_loading_the_plugin_loads_nothing_heavy_not_even_through_something_else(
     assert loaded & HEAVY == set()
 
 
-def test_no_file_and_no_function_is_too_long() -> None:
-    assert too_long(SOURCE, LONGER_FOR_NOW, today()) == []
-
-
-def test_no_module_has_a_name_that_says_nothing() -> None:
-    assert empty_names(SOURCE) == []
-
-
 # The checks themselves, on small trees with one fault each.
-
-
-def planted(root: Path, files: Mapping[str, str]) -> Tree:
-    for name, text in files.items():
-        path = root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, "utf-8")
-    return read_tree(root)
-
 
 UPWARD = {
     "at the top": "from runcoord._coordinator import Coordinator\n",
@@ -530,29 +355,3 @@ def test_a_heavy_import_at_load_is_found_and_a_late_one_is_fine(tmp_path: Path) 
     text = "try:\n    import yaml\nexcept ImportError:\n    yaml = None\ndef late():\n    import rich\n"
     [finding] = heavy_at_start(planted(tmp_path, {"pytest_runcoord/plugin.py": text}))
     assert finding.startswith("pytest_runcoord.plugin (line 2) imports yaml")
-
-
-def test_long_files_and_functions_are_found(tmp_path: Path) -> None:
-    method = "class A:\n    def f(self):\n" + "        pass\n" * FUNCTION_LINES
-    planted(tmp_path, {"a.py": method, "b.py": "x = 1\n" * (FILE_LINES + 1), "c.py": "x = 1\n" * FILE_LINES})
-    findings = too_long(tmp_path, {}, date(2026, 1, 1))
-    assert [finding.partition(",")[0] for finding in findings] == [
-        "a.py::A.f has 71 lines",
-        "b.py has 401 lines",
-    ]
-
-
-def test_an_exemption_holds_up_to_its_own_limit_and_its_date(tmp_path: Path) -> None:
-    planted(tmp_path, {"b.py": "x = 1\n" * (FILE_LINES + 1)})
-    exempt = {"b.py": Exemption(FILE_LINES + 1, until=date(2026, 1, 31), why="to show it")}
-    assert too_long(tmp_path, exempt, date(2026, 1, 31)) == []
-    assert len(too_long(tmp_path, exempt, date(2026, 2, 1))) == 1
-    assert (
-        len(too_long(tmp_path, {"b.py": Exemption(400, date(2026, 1, 31), "too low")}, date(2026, 1, 1))) == 1
-    )
-
-
-@pytest.mark.parametrize("name", ["utils.py", "_helpers.py", "misc/__init__.py", "pkg/common.py"])
-def test_a_name_that_says_nothing_is_found(tmp_path: Path, name: str) -> None:
-    planted(tmp_path, {name: "", "pkg/leases.py": ""})
-    assert len(empty_names(tmp_path)) == 1

@@ -1,0 +1,412 @@
+"""The verbs of a run, in the order of its life: load, decide, save, in one transaction each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from runcoord._core import limits, requests, submission
+from runcoord._core.decide import Decision, decide, require_lease_seconds
+from runcoord._core.deliveries import delivery_of, replayed
+from runcoord._core.events import canonical_json, group_event
+from runcoord._core.model import (
+    Command,
+    Delivery,
+    Event,
+    EventState,
+    Group,
+    Instant,
+    Lease,
+    Outcome,
+    Run,
+    State,
+)
+from runcoord._core.settings import Settings
+from runcoord.errors import InvalidRequest, KeyConflict, UndecodableRow, UnknownEvent, UnknownRun
+from runcoord.ports import BadRow, Change, Clock, Destination, Ids, Store, Transaction
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """The answer to a submission or a retry. ``replayed``: this was the first answer, given again."""
+
+    run_id: str
+    state: State
+    outcome: Outcome | None
+    replayed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StopReceipt:
+    """The answer to a stop. ``outcome`` is the run's final one if it has it (also when it had ended
+    before); ``None`` while the work has yet to notice the stop."""
+
+    run_id: str
+    state: State
+    outcome: Outcome | None
+
+
+@dataclass(frozen=True, slots=True)
+class Renewal:
+    """A renewed lease, and whether the run is to stop."""
+
+    lease: Lease
+    stop_requested: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """What was recorded. ``late``: the lease had run out, but nobody else had acquired the run.
+
+    ``delivery`` is the first attempt to deliver the terminal event, which already belongs to this owner;
+    ``None`` when its destination is not served here.
+    """
+
+    run: Run
+    late: bool
+    delivery: Delivery | None
+
+
+@dataclass(frozen=True, slots=True)
+class RunList:
+    """Runs, and the rows between them that could not be read."""
+
+    runs: list[Run]
+    bad: list[BadRow]
+
+
+@dataclass(frozen=True, slots=True)
+class EventList:
+    """Events, and the rows between them that could not be read."""
+
+    events: list[Event]
+    bad: list[BadRow]
+
+
+def instant(clock: Clock) -> Instant:
+    """One reading of the clocks."""
+    return Instant(clock.wall(), clock.boottime(), clock.boot_id())
+
+
+class RunVerbs:
+    """What may be done with runs. Safe to use from several threads.
+
+    Every verb that writes is one transaction. A :class:`~runcoord.errors.Refused` means that nothing
+    changed; a :class:`~runcoord.errors.StoreError` says whether it may have.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        clock: Clock,
+        ids: Ids,
+        owner: str,
+        settings: Settings,
+        destinations: dict[str, Destination] | None,
+    ) -> None:
+        self.store = store
+        self.clock = clock
+        self.ids = ids
+        self.owner = submission.require_id("owner", owner)
+        self.settings = settings
+        self.destinations = destinations
+
+    # --- accepting ---
+
+    def submit(
+        self,
+        payload: Any = None,
+        *,
+        run_id: str = "",
+        key: str = "",
+        destination: str = "",
+        agent: str = "",
+        task: str = "",
+        conversation_key: str = "",
+        group: str = "",
+        group_size: int = 0,
+        interruption_budget: int | None = None,
+    ) -> Receipt:
+        """Accept work durably: once this returns, the run is there after any crash.
+
+        ``key`` makes repetition safe: the same key with the same content gives the first answer, with
+        other content :class:`~runcoord.errors.KeyConflict`. Without a key the run id is the key; without
+        a run id one is made, and then a repetition is new work. An empty ``destination`` is allowed: the
+        terminal event is then held for the operator.
+        """
+        budget = self.settings.interruption_budget if interruption_budget is None else interruption_budget
+        spec = submission.make_spec(
+            payload,
+            destination=destination,
+            agent=agent,
+            task=task,
+            conversation_key=conversation_key,
+            group=group,
+            group_size=group_size,
+            interruption_budget=budget,
+        )
+        digest = submission.content_hash(spec, run_id)
+        run_id = submission.require_id("run_id", run_id or self.ids.new("run"))
+        key = submission.require_id("key", key or run_id)
+        with self.store.transaction("accept") as tx:
+            known = tx.command(key)
+            if known is not None:
+                submission.require_same_content(known, digest)
+                return self._receipt(self._load(tx, known.run_id), replayed=True)
+            if tx.run(run_id) is not None:
+                raise KeyConflict(
+                    f"run id {run_id!r} is taken, under another key than {key!r}",
+                    remedy="Repeat the submission with its own key, or use a new run id.",
+                    key=key,
+                    run=run_id,
+                )
+            joined = submission.joined(tx.group(group) if group else None, spec)
+            now = instant(self.clock)
+            run = submission.accepted(run_id, spec, now)
+            tx.save([Change(run=run, command=Command(key, run_id, digest, now.wall), group=joined)])
+        return self._receipt(run, replayed=False)
+
+    def retry(self, run_id: str) -> Receipt:
+        """A new run with the inputs of a failed or interrupted one, linked to it.
+
+        A run is retried once; asking again gives the same new run. Raises
+        :class:`~runcoord.errors.NotRetryable` for any other outcome.
+        """
+        new_id = self.ids.new("run")
+        with self.store.transaction("retry") as tx:
+            run = self._load(tx, run_id)
+            if run.retried_as:
+                return self._receipt(self._load(tx, run.retried_as), replayed=True)
+            now = instant(self.clock)
+            successor = submission.explicit_retry(run, new_id, now)
+            linked = replace(run, version=run.version + 1, retried_as=new_id)
+            tx.save([Change(before=run, run=linked), creation(successor)])
+        return self._receipt(successor, replayed=False)
+
+    # --- owning ---
+
+    def claim(self, run_id: str, *, lease: float | None = None) -> Lease:
+        """Become the owner of an accepted run, for ``lease`` seconds (default: the setting)."""
+        seconds = self._lease_seconds(lease)
+        sent = self.clock.boottime()
+        decision = self._decide("claim", run_id, requests.Claim(self.owner, seconds))
+        return _lease(decision.run, sent)
+
+    def claim_next(self, *, lease: float | None = None) -> Lease | None:
+        """Claim the oldest run that can be claimed; ``None`` when there is none.
+
+        A row that cannot be read is passed over.
+        """
+        seconds = self._lease_seconds(lease)
+        sent = self.clock.boottime()
+        with self.store.transaction("claim") as tx:
+            now = instant(self.clock)
+            for run_id in tx.claimable(now, limits.RECOVERY_BATCH):
+                try:
+                    run = tx.run(run_id)
+                except UndecodableRow:
+                    continue
+                if run is not None and run.state is not State.RUNNING:
+                    decision = decide(run, requests.Claim(self.owner, seconds), now)
+                    self._save(tx, run, decision, now)
+                    return _lease(decision.run, sent)
+        return None
+
+    def start(self, lease: Lease) -> Run:
+        """Record that the work begins; only after this may it have effects. Gives the run with its inputs.
+
+        Repeating it under the same lease gives the same answer.
+        """
+        return self._decide("start", lease.run_id, requests.Start(lease)).run
+
+    def renew(self, lease: Lease) -> Renewal:
+        """Lengthen an unexpired lease. Its epoch stays."""
+        sent = self.clock.boottime()
+        run = self._decide("renew", lease.run_id, requests.Renew(lease)).run
+        return Renewal(_lease(run, sent), run.stop_requested_at is not None)
+
+    def reacquire(self, lease: Lease) -> Renewal:
+        """Take an expired lease again under a new epoch, if nobody acquired the run since."""
+        sent = self.clock.boottime()
+        run = self._decide("reacquire", lease.run_id, requests.Reacquire(lease)).run
+        return Renewal(_lease(run, sent), run.stop_requested_at is not None)
+
+    def release(self, lease: Lease) -> None:
+        """Give back a run whose work has not begun; it can be claimed at once."""
+        self._decide("release", lease.run_id, requests.Release(lease))
+
+    def progress(self, lease: Lease, text: str) -> None:
+        """Record the latest progress of the work; the one before is replaced."""
+        submission.require_text("progress", text, limits.MAX_PROGRESS_CHARACTERS)
+        self._decide("progress", lease.run_id, requests.Progress(lease, text))
+
+    def publish(self, lease: Lease, body: Any) -> Event:
+        """Write an event of the run, other than its terminal one, to the run's destination."""
+        try:
+            text = canonical_json(body)
+        except (TypeError, ValueError, RecursionError) as error:
+            raise InvalidRequest(f"event body cannot be written as JSON: {error}", field="body") from error
+        submission.require_text("body", text, limits.MAX_PAYLOAD_BYTES)
+        decision = self._decide("publish", lease.run_id, requests.Publish(lease, text))
+        assert decision.event is not None
+        return decision.event
+
+    # --- ending ---
+
+    def complete(self, lease: Lease, outcome: Outcome | str, *, result: str = "", error: str = "") -> Completion:
+        """Record the run's outcome together with its terminal event, in one commit.
+
+        A stop that was accepted before wins: the outcome is then ``stopped``, with the result kept.
+        Repeating the same completion under the same lease gives the same answer.
+        """
+        try:
+            wanted = Outcome(outcome)
+        except ValueError:
+            known = ", ".join(o.value for o in Outcome)
+            raise InvalidRequest(f"unknown outcome {outcome!r}", remedy=f"Use one of: {known}.") from None
+        for field, text in (("result", result), ("error", error)):
+            if not isinstance(text, str):
+                raise InvalidRequest(f"{field} must be text, not {type(text).__name__}", field=field)
+        deliverer = self.owner if self.destinations is not None else ""
+        request = requests.Complete(lease, wanted, result, error, deliverer)
+        decision = self._decide("finish", lease.run_id, request)
+        event = decision.event
+        mine = event is not None and event.state is EventState.SENDING
+        return Completion(decision.run, decision.late, delivery_of(event) if event and mine else None)
+
+    def stop(self, run_id: str, reason: str = "stopped by its user") -> StopReceipt:
+        """Ask a run to stop, durably. Work that has not begun never will, and the run ends at once.
+
+        For a finished run the answer is its outcome, which stands.
+        """
+        if not isinstance(reason, str):
+            raise InvalidRequest("reason must be text", field="reason")
+        run = self._decide("stop", run_id, requests.Stop(reason)).run
+        return StopReceipt(run_id, run.state, run.outcome)
+
+    # --- reading ---
+
+    def run(self, run_id: str) -> Run:
+        """The run as it is stored now. Raises :class:`~runcoord.errors.UnknownRun`."""
+        with self.store.view("read-run") as view:
+            run = view.run(run_id)
+        if run is None:
+            raise _unknown_run(run_id)
+        return run
+
+    def runs(self, *, states: Iterable[State] = (), after: str = "", limit: int = 100) -> RunList:
+        """Runs in the order of their acceptance, at most ``limit`` of them, those after ``after``."""
+        bad: list[BadRow] = []
+        with self.store.view("list-runs") as view:
+            found = view.runs(states=tuple(states), after=after, limit=_limit(limit), bad=bad)
+        return RunList(found, bad)
+
+    def events(
+        self, *, states: Iterable[EventState] = (), run_id: str = "", after: int = 0, limit: int = 100
+    ) -> EventList:
+        """Events in the order of their acceptance, at most ``limit`` of them, those after ``after``."""
+        bad: list[BadRow] = []
+        with self.store.view("list-events") as view:
+            found = view.events(
+                states=tuple(states), run_id=run_id, after=after, limit=_limit(limit), bad=bad
+            )
+        return EventList(found, bad)
+
+    def replay(self, event_id: str, *, destination: str = "") -> Event:
+        """Send a held event again, to ``destination`` if one is given."""
+        if destination:
+            submission.require_id("destination", destination)
+        with self.store.transaction("replay") as tx:
+            event = tx.event(event_id)
+            if event is None:
+                raise UnknownEvent(
+                    f"there is no event {event_id!r}", remedy="List events to see their ids.", event=event_id
+                )
+            again = replayed(event, destination, instant(self.clock))
+            tx.save([Change(events=(again,))])
+        return again
+
+    # --- load, decide, save ---
+
+    def _decide(self, verb: str, run_id: str, request: requests.Request) -> Decision:
+        with self.store.transaction(verb) as tx:
+            run = self._load(tx, run_id)
+            now = instant(self.clock)
+            decision = decide(run, request, now)
+            self._save(tx, run, decision, now)
+        return decision
+
+    def _save(self, tx: Transaction, before: Run, decision: Decision, now: Instant) -> None:
+        if decision.changed:
+            tx.save(changes_of(before, decision, now, Groups(tx)))
+
+    def _load(self, tx: Transaction, run_id: str) -> Run:
+        run = tx.run(run_id)
+        if run is None:
+            raise _unknown_run(run_id)
+        return run
+
+    def _receipt(self, run: Run, *, replayed: bool) -> Receipt:
+        return Receipt(run.run_id, run.state, run.outcome, replayed)
+
+    def _lease_seconds(self, lease: float | None) -> float:
+        seconds = self.settings.lease if lease is None else lease
+        return require_lease_seconds(seconds, limits.MIN_LEASE_SECONDS, limits.MAX_LEASE_SECONDS)
+
+
+class Groups:
+    """The groups of one transaction as they are after the changes made so far."""
+
+    def __init__(self, tx: Transaction) -> None:
+        self._tx = tx
+        self._seen: dict[str, Group | None] = {}
+
+    def count(self, run: Run, now: Instant) -> tuple[Group | None, Event | None]:
+        """Count a run that just ended: the group to write, and its summary if it is complete now."""
+        name = run.spec.group
+        if not name:
+            return None, None
+        group = self._seen[name] if name in self._seen else self._tx.group(name)
+        if group is None:
+            return None, None
+        after = submission.counted(group, run)
+        self._seen[name] = after
+        if after == group:
+            return None, None
+        return after, group_event(after, now) if after.ended == after.size else None
+
+
+def changes_of(before: Run, decision: Decision, now: Instant, groups: Groups) -> list[Change]:
+    """What one decision writes."""
+    run = decision.run
+    events = () if decision.event is None else (decision.event,)
+    group: Group | None = None
+    if run.state is State.FINISHED and before.state is not State.FINISHED and run.spec.group:
+        group, summary = groups.count(run, now)
+        if summary is not None:
+            events = (*events, summary)
+    changes = [Change(before, run, events, (), None, group)]
+    if decision.successor is not None:
+        changes.append(creation(decision.successor))
+    return changes
+
+
+def creation(run: Run) -> Change:
+    """What a retry writes: the run, under its own id as the key."""
+    digest = submission.content_hash(run.spec, run.run_id)
+    return Change(run=run, command=Command(run.run_id, run.run_id, digest, run.created_at))
+
+
+def _lease(run: Run, sent: float) -> Lease:
+    assert run.lease is not None
+    return Lease(run.run_id, run.owner, run.epoch, run.lease_seconds, sent, run.lease)
+
+
+def _unknown_run(run_id: str) -> UnknownRun:
+    return UnknownRun(f"there is no run {run_id!r}", remedy="List runs to see their ids.", run=run_id)
+
+
+def _limit(limit: int) -> int:
+    submission.require_count("limit", limit, 1, limits.MAX_LIST)
+    return limit

@@ -1,0 +1,113 @@
+"""The rules of the outbox: who may send an event, and what an answer to an attempt does.
+
+An event is sent at least once. An attempt belongs to one owner until its claim ends, and has a number;
+an answer that names another attempt than the newest is refused and changes nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from runcoord._core.limits import (
+    DELIVERY_BACKOFF_SECONDS,
+    DELIVERY_CLAIM_SECONDS,
+    MAX_DELIVERY_ATTEMPTS,
+    MAX_DELIVERY_BACKOFF_SECONDS,
+    MAX_ERROR_CHARACTERS,
+)
+from runcoord._core.model import Deadline, Delivery, Event, EventState, Instant
+from runcoord.errors import InvalidRequest, StaleDelivery
+
+
+def may_send(event: Event, now: Instant) -> bool:
+    """True when the event waits for an attempt: it is due, or the claim of the last attempt has ended."""
+    if event.state is EventState.PENDING:
+        return event.due.passed(now) or event.due.implausible(now, MAX_DELIVERY_BACKOFF_SECONDS)
+    if event.state is EventState.SENDING:
+        return event.due.passed(now) or event.due.implausible(now, DELIVERY_CLAIM_SECONDS)
+    return False
+
+
+def claimed(event: Event, owner: str, now: Instant) -> Event:
+    """The event with a new attempt, owned by ``owner``."""
+    return replace(
+        event,
+        state=EventState.SENDING,
+        attempt=event.attempt + 1,
+        owner=owner,
+        due=Deadline.after(now, DELIVERY_CLAIM_SECONDS),
+    )
+
+
+def delivery_of(event: Event) -> Delivery:
+    return Delivery(event, event.owner, event.attempt, event.due)
+
+
+def accepted(event: Event, delivery: Delivery, now: Instant) -> Event:
+    """The destination accepted this attempt. Repeating the same answer changes nothing."""
+    if event.state is EventState.DELIVERED and _answers(event, delivery):
+        return event
+    _require_newest(event, delivery)
+    return replace(event, state=EventState.DELIVERED, delivered_at=now.wall, reason="")
+
+
+def postponed(event: Event, delivery: Delivery, reason: str, now: Instant) -> Event:
+    """The attempt failed; try again later, doubling the wait, and hold it after too many tries."""
+    _require_newest(event, delivery)
+    reason = reason[:MAX_ERROR_CHARACTERS]
+    if event.attempt >= MAX_DELIVERY_ATTEMPTS:
+        return held(event, f"gave up after {event.attempt} attempts: {reason}")
+    due = Deadline.after(now, backoff(event.attempt))
+    return replace(event, state=EventState.PENDING, owner="", reason=reason, due=due)
+
+
+def refused(event: Event, delivery: Delivery, reason: str) -> Event:
+    """The destination refused for good: held, visible, replayable."""
+    _require_newest(event, delivery)
+    return held(event, reason[:MAX_ERROR_CHARACTERS] or "refused")
+
+
+def held(event: Event, reason: str) -> Event:
+    """The event waits for the operator, who has not been told of it yet."""
+    return replace(event, state=EventState.HELD, owner="", reason=reason, told=False)
+
+
+def replayed(event: Event, destination: str, now: Instant) -> Event:
+    """A held event goes out again, to ``destination`` if one is given. Its id and body stay."""
+    if event.state is not EventState.HELD:
+        raise InvalidRequest(
+            f"event {event.event_id!r} is {event.state.value}, not held",
+            remedy="Only held events are replayed; the others are sent or done.",
+            event=event.event_id,
+            state=event.state.value,
+        )
+    target = destination or event.destination
+    if not target:
+        raise InvalidRequest(
+            f"event {event.event_id!r} has no destination", remedy="Name one.", event=event.event_id
+        )
+    return replace(event, state=EventState.PENDING, destination=target, reason="", due=Deadline.after(now, 0.0))
+
+
+def backoff(attempt: int) -> float:
+    """Seconds to wait after failed attempt number ``attempt`` (1 is the first)."""
+    exponent = min(max(attempt, 1) - 1, 30)
+    return min(DELIVERY_BACKOFF_SECONDS * 2.0**exponent, MAX_DELIVERY_BACKOFF_SECONDS)
+
+
+def _answers(event: Event, delivery: Delivery) -> bool:
+    return (event.owner, event.attempt) == (delivery.owner, delivery.attempt)
+
+
+def _require_newest(event: Event, delivery: Delivery) -> None:
+    if event.state is EventState.SENDING and _answers(event, delivery):
+        return
+    raise StaleDelivery(
+        f"attempt {delivery.attempt} of event {event.event_id!r} is not under way: the event is "
+        f"{event.state.value} at attempt {event.attempt}",
+        remedy="Ignore this answer; the newest attempt decides.",
+        event=event.event_id,
+        attempt=delivery.attempt,
+        newest=event.attempt,
+        state=event.state.value,
+    )

@@ -1,0 +1,110 @@
+"""The one place where events are made: every copy of an event has the bytes built here."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from runcoord._core.limits import DIGEST_EVENTS_NAMED
+from runcoord._core.model import Deadline, Event, EventKind, EventState, Group, Instant, Run
+
+NO_DESTINATION = "no destination"
+_encode = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False).encode
+
+
+def canonical_json(value: Any) -> str:
+    """JSON text with sorted keys and no spaces. ``ValueError`` or ``TypeError`` for what JSON cannot say."""
+    return _encode(value)
+
+
+def finished_event(run: Run, now: Instant, *, claimed_by: str = "", claim_seconds: float = 0.0) -> Event:
+    """The terminal event of a finished run, the same keys whoever ended it.
+
+    With ``claimed_by`` the first delivery attempt already belongs to that owner, which saves a commit.
+    """
+    spec = run.spec
+    started, finished = run.started_at, run.finished_at
+    body = _encode(
+        {
+            "run": run.run_id,
+            "kind": "run.finished",
+            "outcome": run.outcome,
+            "reported": run.reported,
+            "error": run.error,
+            "result": run.result,
+            "result_truncated": run.result_truncated,
+            "late": run.late,
+            "agent": spec.agent,
+            "task": spec.task,
+            "conversation_key": spec.conversation_key,
+            "group": spec.group,
+            "retry_of": run.retry_of,
+            "retried_as": run.retried_as,
+            "created_at": run.created_at,
+            "started_at": started,
+            "finished_at": finished,
+            "elapsed": max(0.0, finished - started) if started is not None and finished is not None else None,
+        }
+    )
+    return _event(f"{run.run_id}/finished", run, EventKind.FINISHED, body, now, claimed_by, claim_seconds)
+
+
+def note_event(run: Run, body: str, number: int, now: Instant) -> Event:
+    """An event that the owner writes while the run is under way."""
+    return _event(f"{run.run_id}/note/{number}", run, EventKind.NOTE, body, now)
+
+
+def group_event(group: Group, now: Instant) -> Event:
+    """The summary of a group whose members have all ended."""
+    body = _encode(
+        {
+            "group": group.group_id,
+            "kind": "group.finished",
+            "size": group.size,
+            "completed": group.completed,
+            "failed": group.failed,
+            "stopped": group.stopped,
+            "interrupted": group.interrupted,
+            "successful": group.successful,
+        }
+    )
+    return _new(f"group/{group.group_id}/finished", "", EventKind.GROUP, group.destination, body, now)
+
+
+def digest_event(number: int, operator: str, held: Iterable[Event], total: int, now: Instant) -> Event:
+    """One message to the operator about everything that is held and was not told before."""
+    named = [
+        {"event": event.event_id, "run": event.run_id, "destination": event.destination, "reason": event.reason}
+        for event in list(held)[:DIGEST_EVENTS_NAMED]
+    ]
+    body = _encode({"kind": "held.digest", "held": total, "events": named, "unnamed": total - len(named)})
+    return _new(f"digest/{number}", "", EventKind.DIGEST, operator, body, now)
+
+
+def _event(
+    event_id: str, run: Run, kind: EventKind, body: str, now: Instant, claimed_by: str = "", seconds: float = 0.0
+) -> Event:
+    return _new(event_id, run.run_id, kind, run.spec.destination, body, now, claimed_by, seconds)
+
+
+def _new(
+    event_id: str,
+    run_id: str,
+    kind: EventKind,
+    destination: str,
+    body: str,
+    now: Instant,
+    claimed_by: str = "",
+    seconds: float = 0.0,
+) -> Event:
+    due = Deadline.after(now, seconds if claimed_by else 0.0)
+    if not destination:
+        return Event(
+            event_id, run_id, kind, "", body, now.wall, EventState.HELD, due, reason=NO_DESTINATION
+        )
+    if claimed_by:
+        return Event(
+            event_id, run_id, kind, destination, body, now.wall, EventState.SENDING, due, 1, claimed_by
+        )
+    return Event(event_id, run_id, kind, destination, body, now.wall, EventState.PENDING, due)

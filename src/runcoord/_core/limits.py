@@ -1,0 +1,92 @@
+"""Every limit of the coordinator, with its unit and its reason.
+
+Values marked (origin) are those of the coordinator whose recovery review this project grew out of.
+"""
+
+from __future__ import annotations
+
+# --- leases ---
+LEASE_SECONDS = 90.0
+"""Default lease (origin): three renewals fit into it."""
+MIN_LEASE_SECONDS = 0.1
+"""Below this a lease is shorter than one slow commit."""
+MAX_LEASE_SECONDS = 3600.0
+"""Longest lease. Also the cap on what a stored expiry may claim after the clock was set."""
+RENEW_SECONDS = 30.0
+"""Default interval between renewals (origin): a third of the lease, so two may fail."""
+RENEW_RETRY_SECONDS = 1.0
+"""Wait after a failed renewal before the next try, while trust lasts."""
+TRUST_FRACTION = 0.9
+"""Part of the lease for which the holder trusts itself, counted from when the renewal was sent. The
+rest covers a slow answer and the difference between two readings of one clock."""
+
+# --- sweeps ---
+SWEEP_SECONDS = 60.0
+"""Default interval between recovery sweeps (origin)."""
+RECOVERY_BATCH = 256
+"""Runs in one recovery transaction (origin): long enough to amortise a commit, short enough that a
+renewal waits a few milliseconds at most."""
+SWEEP_BATCHES = 400
+"""Batches in one sweep (about 100,000 runs); what is left waits for the next sweep."""
+BAD_ROWS_NAMED = 20
+"""Bad rows that a report names one by one; the rest are counted."""
+INTERRUPTION_BUDGET = 0
+"""Default number of automatic retries after an interruption, counted along the line of retries."""
+MAX_INTERRUPTION_BUDGET = 100
+"""Highest accepted budget: beyond it a run that kills its worker is a loop."""
+
+# --- outbox ---
+DELIVERY_CLAIM_SECONDS = 60.0
+"""How long one owner may take to get a claimed event accepted before others may send it."""
+DELIVERY_BATCH = 256
+"""Events claimed, sent and acknowledged together (origin: 256)."""
+ACKNOWLEDGE_SECONDS = 1.0
+"""Longest time that accepted events wait for their common acknowledgement."""
+DELIVERY_BACKOFF_SECONDS = 1.0
+"""First wait after a failed delivery (origin); doubles with each further failure."""
+MAX_DELIVERY_BACKOFF_SECONDS = 300.0
+"""Longest wait between two tries (origin)."""
+MAX_DELIVERY_ATTEMPTS = 300
+"""Tries before an event is held for the operator: about a day at the longest wait."""
+DRAIN_SECONDS = 45.0
+"""Longest time one drain goes on while there is something to send; shorter than the sweep interval."""
+DRAIN_BATCHES = 400
+"""Batches in one drain; a second bound for a clock that stands still."""
+DIGEST_EVENTS_NAMED = 20
+"""Held events that a digest names; the rest are counted."""
+
+# --- sizes ---
+MAX_ID_CHARACTERS = 200
+"""Run ids, owner ids, keys, group and destination names: fits every file system as one component."""
+MAX_TASK_CHARACTERS = 1_000
+MAX_ERROR_CHARACTERS = 2_000
+MAX_AGENT_CHARACTERS = 200
+MAX_CONVERSATION_KEY_CHARACTERS = 500
+MAX_PAYLOAD_BYTES = 256 * 1024
+"""Inputs of a run as canonical JSON. Larger inputs belong into a file that the payload names."""
+MAX_RESULT_CHARACTERS = 64 * 1024
+"""Result text kept in the store; longer ones are truncated and marked."""
+MAX_PROGRESS_CHARACTERS = 2_000
+MAX_GROUP_SIZE = 10_000
+
+# --- waiting ---
+LOCK_WAIT_SECONDS = 30.0
+"""Longest wait for the store's write lock; eight busy processes were seen to need under two seconds."""
+LOCK_BACKOFF_SECONDS = 0.001
+MAX_LOCK_BACKOFF_SECONDS = 0.05
+"""Pause between tries for the lock: from one to fifty milliseconds, doubling."""
+SUBMIT_WAIT_SECONDS = 1.0
+"""Bound on the answer of a call made through the thread helper (origin: its submit timeout)."""
+MAX_ABANDONED_CALLS = 8
+"""Calls that timed out and are still stuck in a thread; further calls are refused until one returns."""
+MAX_LIST = 1_000
+"""Rows that one listing returns; ask again with ``after`` for more."""
+PRUNE_BATCH = 256
+"""Finished runs removed in one transaction."""
+DESTINATION_SECONDS = 10.0
+"""Time that one destination may use up in one drain; its other events wait for the next, so that a slow
+destination does not hold up the rest."""
+STOP_POLL_SECONDS = 2.0
+"""Interval at which a holder looks whether its run is to stop; a read, no write."""
+RENEW_CALL_SECONDS = 10.0
+"""Bound on one call to renew or re-acquire; a store that takes longer counts as failed."""

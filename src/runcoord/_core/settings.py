@@ -1,0 +1,70 @@
+"""Settings of a coordinator, checked together before anything is opened."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+
+from runcoord._core import limits
+from runcoord.errors import InvalidConfiguration
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How one coordinator behaves. All times in seconds.
+
+    Raises :class:`~runcoord.errors.InvalidConfiguration` for values that cannot work together.
+    """
+
+    lease: float = limits.LEASE_SECONDS
+    """How long an acquisition lasts without a renewal."""
+    renew: float = limits.RENEW_SECONDS
+    """Interval between renewals. Two must fit into the time for which a holder trusts its lease."""
+    sweep: float = limits.SWEEP_SECONDS
+    """Interval between recovery sweeps."""
+    operator: str = ""
+    """Destination that is told, in one digest, about events that are held. Empty: nobody is told."""
+    interruption_budget: int = limits.INTERRUPTION_BUDGET
+    """Automatic retries after interruptions that a submitted run gets unless it says otherwise."""
+    prune_after: float | None = None
+    """Age at which finished, delivered runs are removed by the sweep. ``None``: never."""
+
+    def __post_init__(self) -> None:
+        for name in ("lease", "renew", "sweep"):
+            self._require_seconds(name, getattr(self, name))
+        if self.prune_after is not None:
+            self._require_seconds("prune_after", self.prune_after)
+        if not limits.MIN_LEASE_SECONDS <= self.lease <= limits.MAX_LEASE_SECONDS:
+            raise InvalidConfiguration(
+                f"lease {self.lease!r} s is outside {limits.MIN_LEASE_SECONDS:g} to {limits.MAX_LEASE_SECONDS:g} s",
+                setting="lease",
+                value=self.lease,
+            )
+        trusted = self.lease * limits.TRUST_FRACTION
+        if 2 * self.renew >= trusted:
+            raise InvalidConfiguration(
+                f"renew {self.renew:g} s is too long for a lease of {self.lease:g} s: one failed renewal would lose it",
+                remedy=f"Renew at least every {trusted / 2:g} s (exclusive), or lengthen the lease.",
+                setting="renew",
+                value=self.renew,
+                lease=self.lease,
+            )
+        budget = self.interruption_budget
+        if isinstance(budget, bool) or not isinstance(budget, int) or not 0 <= budget <= limits.MAX_INTERRUPTION_BUDGET:
+            raise InvalidConfiguration(
+                f"interruption_budget {budget!r} is not a whole number from 0 to {limits.MAX_INTERRUPTION_BUDGET}",
+                setting="interruption_budget",
+            )
+        if len(self.operator) > limits.MAX_ID_CHARACTERS:
+            raise InvalidConfiguration("operator is too long for a destination name", setting="operator")
+
+    def _require_seconds(self, name: str, value: float) -> None:
+        plain = isinstance(value, int | float) and not isinstance(value, bool)
+        if not plain or not math.isfinite(value) or value <= 0:
+            raise InvalidConfiguration(
+                f"{name} {value!r} is not a positive number of seconds", setting=name, value=repr(value)
+            )
+
+    @classmethod
+    def names(cls) -> list[str]:
+        return [field.name for field in fields(cls)]

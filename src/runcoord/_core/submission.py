@@ -1,0 +1,163 @@
+"""Accepting work: validation at the port, idempotency keys, explicit retries."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+from typing import Any
+
+from runcoord._core import limits
+from runcoord._core.decide import retry_of
+from runcoord._core.events import canonical_json
+from runcoord._core.model import Command, Group, Instant, Outcome, Run, Spec
+from runcoord.errors import InvalidRequest, KeyConflict, NotRetryable
+
+
+def make_spec(
+    payload: Any,
+    *,
+    destination: str,
+    agent: str,
+    task: str,
+    conversation_key: str,
+    group: str,
+    group_size: int,
+    interruption_budget: int,
+) -> Spec:
+    """Check every field against its limit. Raises :class:`InvalidRequest` and names the field."""
+    try:
+        text = canonical_json(payload)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidRequest(
+            f"payload cannot be written as JSON: {error}", remedy="Use plain JSON types.", field="payload"
+        ) from error
+    size = len(text.encode("utf-8", "surrogatepass"))
+    if size > limits.MAX_PAYLOAD_BYTES:
+        raise _too_long("payload", size, limits.MAX_PAYLOAD_BYTES, "bytes")
+    require_text("destination", destination, limits.MAX_ID_CHARACTERS)
+    require_text("agent", agent, limits.MAX_AGENT_CHARACTERS)
+    require_text("task", task, limits.MAX_TASK_CHARACTERS)
+    require_text("conversation_key", conversation_key, limits.MAX_CONVERSATION_KEY_CHARACTERS)
+    require_text("group", group, limits.MAX_ID_CHARACTERS)
+    require_count("interruption_budget", interruption_budget, 0, limits.MAX_INTERRUPTION_BUDGET)
+    require_count("group_size", group_size, 1 if group else 0, limits.MAX_GROUP_SIZE if group else 0)
+    return Spec(text, destination, agent, task, conversation_key, group, group_size, interruption_budget)
+
+
+def require_id(field: str, value: str) -> str:
+    """An identifier: 1 to 200 printable characters without separators. Raises :class:`InvalidRequest`."""
+    require_text(field, value, limits.MAX_ID_CHARACTERS)
+    if not value or value in {".", ".."} or "/" in value or "\\" in value or not value.isprintable():
+        raise InvalidRequest(
+            f"{field} {value!r} is not usable as an id",
+            remedy="Use 1 to 200 printable characters without '/' or '\\'.",
+            field=field,
+            value=value,
+        )
+    return value
+
+
+def require_text(field: str, value: str, most: int) -> None:
+    if not isinstance(value, str):
+        raise InvalidRequest(f"{field} must be text, not {type(value).__name__}", field=field)
+    if len(value) > most:
+        raise _too_long(field, len(value), most, "characters")
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidRequest(
+            f"{field} has a character that cannot be stored: {error.reason}", remedy="Use valid text.", field=field
+        ) from error
+
+
+def require_count(field: str, value: int, least: int, most: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise InvalidRequest(
+            f"{field} {value!r} is not a whole number from {least} to {most}", field=field, value=repr(value)
+        )
+
+
+def _too_long(field: str, size: int, most: int, unit: str) -> InvalidRequest:
+    return InvalidRequest(
+        f"{field} has {size} {unit}, more than {most}",
+        remedy="Shorten it, or pass the name of a file.",
+        field=field,
+        size=size,
+        limit=most,
+    )
+
+
+def content_hash(spec: Spec, run_id: str) -> str:
+    """Hash of what was asked for; ``run_id`` is empty when the caller left the id to us."""
+    content = canonical_json(
+        [
+            run_id,
+            spec.payload,
+            spec.destination,
+            spec.agent,
+            spec.task,
+            spec.conversation_key,
+            spec.group,
+            spec.group_size,
+            spec.interruption_budget,
+        ]
+    )
+    return hashlib.sha256(content.encode()).hexdigest()
+
+
+def accepted(run_id: str, spec: Spec, now: Instant) -> Run:
+    return Run(run_id, spec, now.wall, line=run_id)
+
+
+def require_same_content(known: Command, digest: str) -> None:
+    """The first answer stands for a repetition; other content under the same key is a conflict."""
+    if known.content_hash != digest:
+        raise KeyConflict(
+            f"key {known.key!r} was used for run {known.run_id!r} with other content",
+            remedy="Use a new key for new work; repeat the identical request to get the first answer.",
+            key=known.key,
+            run=known.run_id,
+        )
+
+
+def joined(group: Group | None, spec: Spec) -> Group | None:
+    """The group row to create for a new member; ``None`` when there is nothing to write."""
+    if not spec.group:
+        return None
+    if group is None:
+        return Group(spec.group, spec.group_size, spec.destination)
+    if group.size != spec.group_size:
+        raise KeyConflict(
+            f"group {spec.group!r} was opened with size {group.size}, not {spec.group_size}",
+            remedy="Submit every member with the same group_size.",
+            group=spec.group,
+            size=group.size,
+            asked=spec.group_size,
+        )
+    return None
+
+
+def counted(group: Group, run: Run) -> Group:
+    """The group after one more member ended. A member that was retried by itself is not counted: its
+    retry is. A member beyond the group's size is ignored."""
+    if run.outcome is None or run.retried_as or group.ended >= group.size:
+        return group
+    name = run.outcome.value
+    return replace(group, **{name: getattr(group, name) + 1})
+
+
+def explicit_retry(run: Run, run_id: str, now: Instant) -> Run:
+    """The retry of a failed or interrupted run that has none yet.
+
+    It is outside the group of the original, which has been counted there.
+    """
+    if run.outcome not in (Outcome.FAILED, Outcome.INTERRUPTED):
+        seen = run.outcome.value if run.outcome else run.state.value
+        raise NotRetryable(
+            f"run {run.run_id!r} is {seen!r}; only failed and interrupted runs may be retried",
+            remedy="Submit it as new work." if run.outcome else "Wait for its outcome.",
+            run=run.run_id,
+            seen=seen,
+        )
+    retry = retry_of(run, run_id, now)
+    return replace(retry, spec=replace(retry.spec, group="", group_size=0))

@@ -1,0 +1,155 @@
+"""The periodic sweep: end what nobody owns any more, tell the operator, deliver, prune.
+
+Level-triggered: it acts on what is stored now, not on what happened. Every unfinished run belongs to
+exactly one of: claimable (accepted, or claimed with an expired lease), live-leased, recoverable (running
+with an expired lease). Only the last is the sweep's to change.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, field
+
+from runcoord._coordinator import Groups, RunVerbs, changes_of, instant
+from runcoord._core import limits, requests
+from runcoord._core.decide import decide
+from runcoord._core.events import digest_event
+from runcoord._core.model import Outcome, Run
+from runcoord._outbox import DrainReport, Outbox
+from runcoord.errors import RuncoordError, UndecodableRow, VersionConflict
+from runcoord.ports import BadRow, Change
+
+log = logging.getLogger("runcoord.recovery")
+
+
+@dataclass(slots=True)
+class SweepReport:
+    """What one sweep did. All zeros means that it looked and found nothing to do."""
+
+    interrupted: int = 0
+    stopped: int = 0
+    retried: int = 0
+    capped: int = 0
+    """Leases of an earlier boot whose expiry lay further ahead than any can; cut to the longest lease."""
+    pruned: int = 0
+    digest: bool = False
+    """Whether a digest of held events was written for the operator."""
+    unfinished: bool = False
+    """Batches ran out while there was more to recover."""
+    drain: DrainReport = field(default_factory=DrainReport)
+    bad: list[BadRow] = field(default_factory=list)
+    """Rows left as they are because they could not be understood; at most the first few by name."""
+    bad_count: int = 0
+
+
+class Recoverer:
+    """Sweeps one store on behalf of one owner."""
+
+    def __init__(self, verbs: RunVerbs, outbox: Outbox) -> None:
+        self._verbs = verbs
+        self._outbox = outbox
+
+    def sweep(self) -> SweepReport:
+        """One sweep, bounded. A row that fails falls out alone; the rest goes on."""
+        report = SweepReport()
+        self._recover(report)
+        self._write_digest(report)
+        report.drain = self._outbox.drain()
+        self._prune(report)
+        if report.bad_count:
+            log.error("rows could not be read", extra={"count": report.bad_count})
+        return report
+
+    # --- runs ---
+
+    def _recover(self, report: SweepReport) -> None:
+        after = ""
+        for _ in range(limits.SWEEP_BATCHES):
+            with self._verbs.store.view("read-recoverable") as view:
+                found = view.recoverable(instant(self._verbs.clock), limits.RECOVERY_BATCH, after)
+            if not found:
+                return
+            after = found[-1]
+            try:
+                self._recover_batch(found, report)
+            except (VersionConflict, UndecodableRow):
+                self._recover_singly(found, report)
+        report.unfinished = True
+
+    def _recover_singly(self, run_ids: list[str], report: SweepReport) -> None:
+        """A batch that failed as a whole is done one by one, so that only the bad row stays behind."""
+        for run_id in run_ids:
+            try:
+                self._recover_batch([run_id], report)
+            except (VersionConflict, UndecodableRow) as error:
+                _note_bad(report, [BadRow("runs", run_id, error.problem)])
+
+    def _recover_batch(self, run_ids: list[str], report: SweepReport) -> None:
+        bad: list[BadRow] = []
+        ended: list[Run] = []
+        counted = SweepReport()
+        with self._verbs.store.transaction("recover") as tx:
+            now = instant(self._verbs.clock)
+            groups = Groups(tx)
+            changes: list[Change] = []
+            for run in tx.load_runs(run_ids, bad):
+                retry_id = self._verbs.ids.new("run") if run.spec.interruption_budget else ""
+                try:
+                    decision = decide(run, requests.Recover(self._verbs.owner, retry_id), now)
+                    made = changes_of(run, decision, now, groups) if decision.changed else []
+                except RuncoordError as error:
+                    bad.append(BadRow("runs", run.run_id, error.problem))
+                    continue
+                changes.extend(made)
+                if decision.changed:
+                    ended.append(decision.run)
+                    counted.retried += decision.successor is not None
+            tx.save(changes)
+        for run in ended:
+            counted.interrupted += run.outcome is Outcome.INTERRUPTED
+            counted.stopped += run.outcome is Outcome.STOPPED
+            counted.capped += run.outcome is None
+        report.interrupted += counted.interrupted
+        report.stopped += counted.stopped
+        report.retried += counted.retried
+        report.capped += counted.capped
+        _note_bad(report, bad)
+
+    # --- the operator ---
+
+    def _write_digest(self, report: SweepReport) -> None:
+        operator = self._verbs.settings.operator
+        if not operator:
+            return
+        with self._verbs.store.view("read-held") as view:
+            if not view.count_untold_held():
+                return
+        number = self._verbs.ids.new("held")
+        with self._verbs.store.transaction("digest") as tx:
+            total = tx.count_untold_held()
+            if total:
+                named = tx.untold_held(limits.DIGEST_EVENTS_NAMED)
+                event = digest_event(number, operator, named, total, instant(self._verbs.clock))
+                tx.mark_held_told()
+                tx.save([Change(new_events=(event,))])
+                report.digest = True
+
+    # --- pruning ---
+
+    def _prune(self, report: SweepReport) -> None:
+        age = self._verbs.settings.prune_after
+        if age is None:
+            return
+        for _ in range(limits.SWEEP_BATCHES):
+            with self._verbs.store.view("read-prunable") as view:
+                old = view.finished_before(self._verbs.clock.wall() - age, limits.PRUNE_BATCH)
+            if not old:
+                return
+            with self._verbs.store.transaction("prune") as tx:
+                tx.remove_runs(old)
+            report.pruned += len(old)
+
+
+def _note_bad(report: SweepReport, bad: list[BadRow]) -> None:
+    report.bad_count += len(bad)
+    report.bad.extend(bad[: limits.BAD_ROWS_NAMED - len(report.bad)])

@@ -1,0 +1,256 @@
+"""The edges of the coordinator as protocols, and the values that cross them.
+
+Everything that has an effect or reads the outside world is behind one of these. Production wires the
+real ones; a test or a simulated world passes others through :class:`Ports`, and nothing else changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeVar
+
+from runcoord._core.model import (
+    Command,
+    Deadline,
+    Delivery,
+    Event,
+    EventKind,
+    EventState,
+    Group,
+    Instant,
+    Lease,
+    Outcome,
+    Run,
+    Spec,
+    State,
+)
+from runcoord.errors import UndecodableRow
+
+__all__ = [
+    "BadRow",
+    "Bounded",
+    "Change",
+    "Clock",
+    "Command",
+    "Counters",
+    "Deadline",
+    "Delivery",
+    "Destination",
+    "Event",
+    "EventKind",
+    "EventState",
+    "Group",
+    "Ids",
+    "Instant",
+    "Lease",
+    "Message",
+    "Outcome",
+    "Ports",
+    "Run",
+    "Sleeper",
+    "Spec",
+    "State",
+    "Store",
+    "Transaction",
+    "View",
+]
+
+T = TypeVar("T")
+
+
+class Clock(Protocol):
+    """Three clocks that may move apart. All values in seconds."""
+
+    def wall(self) -> float:
+        """Time since 1970 as the system believes it; may be stepped either way."""
+
+    def monotonic(self) -> float:
+        """Never steps, stands still during suspend."""
+
+    def boottime(self) -> float:
+        """Never steps, counts suspend. Where a platform has none, the nearest it has."""
+
+    def boot_id(self) -> str:
+        """Changes with every boot; boottime values of different boots are not comparable."""
+
+
+class Sleeper(Protocol):
+    """Waiting, so that a simulated world can wait without waiting."""
+
+    def sleep(self, seconds: float) -> None: ...
+
+
+class Ids(Protocol):
+    """New unguessable identifiers."""
+
+    def new(self, prefix: str) -> str: ...
+
+
+class Bounded(Protocol):
+    """Runs a call that may hang, for at most ``seconds``.
+
+    Raises :class:`~runcoord.errors.StoreTimeout` (may have happened) when the bound is reached.
+    """
+
+    def call(self, seconds: float, call: Callable[[], T]) -> T: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """What a destination receives. Every copy of one event has the same ``event_id`` and ``body``."""
+
+    event_id: str
+    kind: str
+    run_id: str
+    destination: str
+    body: bytes
+    attempt: int
+
+
+Destination = Callable[[Message], object]
+"""Accepts a message by returning. :class:`~runcoord.errors.DestinationRefused` refuses it for good; any
+other exception means "not now". What it returns is not looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What one decision writes. ``before`` is the run as loaded: the save fails with
+    :class:`~runcoord.errors.VersionConflict` unless its version is still the stored one."""
+
+    before: Run | None = None
+    run: Run | None = None
+    new_events: tuple[Event, ...] = ()
+    events: tuple[Event, ...] = ()
+    command: Command | None = None
+    group: Group | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BadRow:
+    """A stored row that could not be understood; isolated, named, left as it is."""
+
+    table: str
+    key: str
+    problem: str
+
+    @classmethod
+    def of(cls, error: UndecodableRow) -> BadRow:
+        return cls(str(error.details.get("table")), str(error.details.get("key")), error.problem)
+
+
+@dataclass(slots=True)
+class Counters:
+    """What a store has done since it was opened. For tests and benchmarks that count work."""
+
+    statements: int = 0
+    rows_written: int = 0
+    commits: int = 0
+
+
+class View(Protocol):
+    """Reading. Single look-ups raise :class:`~runcoord.errors.UndecodableRow` for a row that cannot be
+    understood; lists of values leave such rows out and hand them to ``bad``, if given."""
+
+    def run(self, run_id: str) -> Run | None: ...
+
+    def command(self, key: str) -> Command | None: ...
+
+    def event(self, event_id: str) -> Event | None: ...
+
+    def group(self, group_id: str) -> Group | None: ...
+
+    def runs(
+        self, *, states: Sequence[State] = (), after: str = "", limit: int, bad: list[BadRow] | None = None
+    ) -> list[Run]:
+        """Runs in the order of their acceptance, those after the run ``after`` (a run id)."""
+
+    def events(
+        self,
+        *,
+        states: Sequence[EventState] = (),
+        run_id: str = "",
+        after: int = 0,
+        limit: int,
+        bad: list[BadRow] | None = None,
+    ) -> list[Event]:
+        """Events in the order of their acceptance, those with ``seq`` above ``after``."""
+
+    def claimable(self, now: Instant, limit: int) -> list[str]:
+        """Ids of runs to claim, oldest first: accepted ones, then claimed ones whose lease ran out and whose
+        work had not begun. A hint: the rules decide again on the locked row."""
+
+    def recoverable(self, now: Instant, limit: int, after: str = "") -> list[str]:
+        """Ids of running runs whose lease ran out (or is implausible), in the order of ids, those after
+        ``after``. A hint. Costs what it finds, not what exists."""
+
+    def sendable(self, now: Instant, owner: str, limit: int) -> list[str]:
+        """Ids of events that wait for an attempt, and those whose attempt belongs to ``owner``; in order of
+        acceptance. A hint. Costs what it finds."""
+
+    def next_due(self) -> Deadline | None:
+        """A deadline not later than the first at which a waiting event becomes due; ``None`` when no event
+        is pending or being sent."""
+
+    def untold_held(self, limit: int) -> list[Event]:
+        """Held events, other than digests, that no digest has told the operator about; oldest first."""
+
+    def count_untold_held(self) -> int: ...
+
+    def finished_before(self, wall: float, limit: int) -> list[str]:
+        """Ids of runs that finished before ``wall`` and whose events are all delivered."""
+
+    def load_runs(self, run_ids: Sequence[str], bad: list[BadRow]) -> list[Run]: ...
+
+    def load_events(self, event_ids: Sequence[str], bad: list[BadRow]) -> list[Event]: ...
+
+
+class Transaction(View, Protocol):
+    """Reading and writing under the store's write lock."""
+
+    def save(self, changes: Iterable[Change]) -> None:
+        """Write what changed. Rows written are those that the changes name, never a table."""
+
+    def mark_held_told(self) -> None:
+        """Mark every event that :meth:`count_untold_held` counts as told."""
+
+    def remove_runs(self, run_ids: Sequence[str]) -> None:
+        """Remove finished runs with their commands and events (pruning)."""
+
+
+class Store(Protocol):
+    """Durable state. Opening it, and reading from it, changes nothing.
+
+    ``verb`` names what the transaction is for; it goes into logs and lets a simulated world tell
+    transactions apart. A transaction commits when its block ends, and rolls back when the block raises.
+    """
+
+    def transaction(self, verb: str) -> AbstractContextManager[Transaction]: ...
+
+    def view(self, verb: str) -> AbstractContextManager[View]: ...
+
+    @property
+    def counters(self) -> Counters: ...
+
+    def close(self) -> None: ...
+
+
+def _same_store(store: Store) -> Store:
+    return store
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """Replacements for the production edges; what is ``None`` is the real one.
+
+    ``wrap_store`` is given the opened store and returns the one to use: this is how faults enter.
+    """
+
+    clock: Clock | None = None
+    sleeper: Sleeper | None = None
+    ids: Ids | None = None
+    bounded: Bounded | None = None
+    store: Store | None = None
+    wrap_store: Callable[[Store], Store] = _same_store
+    log_fields: dict[str, Any] = field(default_factory=dict)

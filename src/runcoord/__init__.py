@@ -1,7 +1,91 @@
-"""A durable run coordinator: fenced leases, commands, crash recovery and an outbox."""
+"""A durable run coordinator: fenced leases, idempotent commands, crash recovery and an outbox.
+
+The general layout: :mod:`runcoord.errors` (what can be refused, what can fail), :mod:`runcoord.ports`
+(the edges as protocols, and the values that cross them), :mod:`runcoord.testing` (contract suite, manual
+clock, memory store), and the names below. Everything with an underscore is private.
+"""
 
 from __future__ import annotations
 
-from runcoord._version import __version__
+from typing import Any
 
-__all__ = ["__version__"]
+from runcoord._assembly import Coordinator, open_coordinator
+from runcoord._bounded import AsyncCalls, Drained, ThreadBounded
+from runcoord._coordinator import Completion, EventList, Receipt, Renewal, RunList, StopReceipt
+from runcoord._core.model import (
+    Deadline,
+    Delivery,
+    Event,
+    EventKind,
+    EventState,
+    Instant,
+    Lease,
+    Outcome,
+    Run,
+    Spec,
+    State,
+)
+from runcoord._core.settings import Settings
+from runcoord._executor import Ended, Execution, ExecutionReport
+from runcoord._heartbeat import Hold, HoldReport
+from runcoord._outbox import DrainReport
+from runcoord._recoverer import SweepReport
+from runcoord._version import __version__
+from runcoord.errors import DestinationRefused, Happened, Refused, RuncoordError, StoreError
+from runcoord.ports import BadRow, Message, Ports
+
+__all__ = [
+    "AsyncCalls",
+    "BadRow",
+    "Completion",
+    "Coordinator",
+    "Deadline",
+    "Delivery",
+    "DestinationRefused",
+    "Drained",
+    "DrainReport",
+    "Ended",
+    "Event",
+    "EventKind",
+    "EventList",
+    "EventState",
+    "Execution",
+    "ExecutionReport",
+    "Happened",
+    "Hold",
+    "HoldReport",
+    "Instant",
+    "Lease",
+    "Message",
+    "Outcome",
+    "Ports",
+    "Receipt",
+    "Refused",
+    "Renewal",
+    "Run",
+    "RunList",
+    "RuncoordError",
+    "Settings",
+    "Spec",
+    "State",
+    "StopReceipt",
+    "StoreError",
+    "SweepReport",
+    "ThreadBounded",
+    "__version__",
+    "open_coordinator",
+]
+
+
+def pytest_configure(config: Any) -> None:
+    """Stops ``pytest -p runcoord`` when the plugin is missing and pytest took this library for it.
+
+    pytest falls back to importing a module of the plugin's name. It registers this module only then, and
+    without this hook the run would pass with no scenario collected.
+    """
+    import pytest
+
+    raise pytest.UsageError(
+        "-p runcoord loaded the library, not its pytest plugin: the plugin's entry point is not installed. "
+        "Install the distribution in this environment (pip install 'runcoord[pytest]')."
+    )

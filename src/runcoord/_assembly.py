@@ -1,0 +1,174 @@
+"""The one place where edges meet the middle: opens a coordinator on a store, with real ports or others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+
+from runcoord._bounded import ThreadBounded
+from runcoord._clock import SystemClock, SystemIds, SystemSleeper, new_owner_id
+from runcoord._coordinator import RunVerbs
+from runcoord._core.limits import DELIVERY_BATCH
+from runcoord._core.model import Delivery
+from runcoord._core.settings import Settings
+from runcoord._executor import Execution, ExecutionReport, Executor, Work
+from runcoord._maintenance import Maintenance
+from runcoord._outbox import DrainReport, Outbox
+from runcoord._recoverer import Recoverer, SweepReport
+from runcoord._stores.sqlite import open_sqlite
+from runcoord._ticker import Ticker
+from runcoord.errors import InvalidConfiguration
+from runcoord.ports import Destination, Ports, Store
+
+SQLITE_SCHEME = "sqlite:///"
+
+
+class Coordinator(RunVerbs):
+    """A durable run coordinator. Open one with :func:`open_coordinator`, once per process and store.
+
+    Safe to use from several threads. A context manager: leaving it ends its threads and closes the store;
+    what it holds stays held until the leases run out.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        ports: Ports,
+        owner: str,
+        settings: Settings,
+        destinations: dict[str, Destination] | None,
+    ) -> None:
+        clock = ports.clock or SystemClock()
+        super().__init__(store, clock, ports.ids or SystemIds(), owner, settings, destinations)
+        bounded, sleeper = ports.bounded or ThreadBounded(), ports.sleeper or SystemSleeper()
+        self._outbox = Outbox(store, clock, owner, destinations)
+        self._executor = Executor(self, self._outbox, bounded, sleeper)
+        self.maintenance = Maintenance(
+            Recoverer(self, self._outbox), self._outbox, clock, settings.sweep
+        )
+        self._ticker: Ticker | None = None
+
+    # --- recovering and delivering ---
+
+    def startup(self) -> SweepReport:
+        """The start call of a program: recover what a dead predecessor left, tell the operator, deliver,
+        prune. Then keep doing so: call :meth:`serve`, or tick :attr:`maintenance` yourself."""
+        return self.recover()
+
+    def recover(self) -> SweepReport:
+        """One recovery sweep now. Started runs whose lease ran out end as interrupted (or as stopped, if
+        that was asked for); nothing is executed again."""
+        return self.maintenance.sweep()
+
+    def serve(self) -> Coordinator:
+        """Sweep and deliver periodically from a thread, until :meth:`close`. Calling it twice changes
+        nothing."""
+        if self._ticker is None:
+            self._ticker = Ticker(self.maintenance, self.clock, "runcoord-maintenance")
+            self._ticker.__enter__()
+        return self
+
+    def deliver(self) -> DrainReport:
+        """Send every event that is due to its destination, until none is left or time is up."""
+        report = self._outbox.drain()
+        self.maintenance.look_for_deliveries()
+        return report
+
+    def dispatch(self, limit: int = DELIVERY_BATCH) -> list[Delivery]:
+        """Claim events that are due, to send them by other means; answer each with :meth:`acknowledge`,
+        :meth:`postpone` or :meth:`refuse` before its ``until``."""
+        return self._outbox.dispatch(limit)
+
+    def acknowledge(self, delivery: Delivery) -> None:
+        """The destination accepted this attempt. Repeating it changes nothing."""
+        self._outbox.acknowledge(delivery)
+
+    def postpone(self, delivery: Delivery, reason: str) -> None:
+        """This attempt failed; the event is sent again after a growing wait."""
+        self._outbox.postpone(delivery, reason)
+
+    def refuse(self, delivery: Delivery, reason: str) -> None:
+        """The destination refused for good; the event is held, visible and replayable."""
+        self._outbox.refuse(delivery, reason)
+
+    # --- working ---
+
+    def begin(self, run_id: str) -> Execution:
+        """Claim and start a run whose heartbeat the caller ticks."""
+        return self._executor.begin(run_id)
+
+    def execute(self, run_id: str, work: Work) -> ExecutionReport:
+        """Claim a run, do ``work`` under a renewed lease, record its outcome, deliver its event."""
+        return self._executor.execute(run_id, work)
+
+    def execute_next(self, work: Work) -> ExecutionReport | None:
+        """The same for the oldest run that can be claimed; ``None`` when there is none."""
+        return self._executor.execute_next(work)
+
+    # --- closing ---
+
+    def close(self) -> None:
+        """End the threads and close the store. Closing twice changes nothing."""
+        if self._ticker is not None:
+            self._ticker.stop()
+            self._ticker = None
+        self.store.close()
+
+    def __enter__(self) -> Coordinator:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def open_coordinator(
+    url: str | Path,
+    *,
+    destinations: Mapping[str, Destination] | None = None,
+    settings: Settings | None = None,
+    owner: str = "",
+    create: bool = True,
+    ports: Ports | None = None,
+) -> Coordinator:
+    """Open the coordinator on the store at ``url``: a path, or ``sqlite:///path``.
+
+    Opening changes nothing of an existing store. A missing one is created, unless ``create`` is false.
+
+    ``destinations`` is the whole table of places that events can go to; events for any other name are held.
+    ``None`` (the default) means that this process delivers nothing and leaves events to those that do.
+    ``owner`` names this start of this process; the default is unique. Give one only if it is too.
+
+    Raises :class:`~runcoord.errors.StoreUnavailable`, :class:`~runcoord.errors.StoreDamaged`,
+    :class:`~runcoord.errors.StoreTooNew` or :class:`~runcoord.errors.StoreReadOnly`.
+    """
+    ports = ports or Ports()
+    store = ports.store
+    if store is None:
+        store = open_sqlite(
+            _sqlite_path(url),
+            clock=ports.clock or SystemClock(),
+            sleeper=ports.sleeper or SystemSleeper(),
+            create=create,
+        )
+    table = None if destinations is None else dict(destinations)
+    return Coordinator(
+        ports.wrap_store(store), ports, owner or new_owner_id(), settings or Settings(), table
+    )
+
+
+def _sqlite_path(url: str | Path) -> Path:
+    text = str(url)
+    if text.startswith(SQLITE_SCHEME):
+        text = text[len(SQLITE_SCHEME) :]
+    elif "://" in text or text.startswith(":memory:"):
+        raise InvalidConfiguration(
+            f"cannot open a store at {text!r}",
+            remedy=f"Use a file path or {SQLITE_SCHEME}PATH; nothing else is durable here.",
+            url=text,
+        )
+    if not text:
+        raise InvalidConfiguration("the store's path is empty", remedy="Name a file.")
+    return Path(text)

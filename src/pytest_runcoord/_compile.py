@@ -1,0 +1,195 @@
+"""From nodes to clauses: one word, its arguments and its options, with every check that needs no run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from ._forms import Clause, Expectation, Step
+from ._nodes import MappingNode, Node, ScalarNode
+from ._positions import Position, ScenarioError, did_you_mean, listed, shown
+from ._scope import NOTHING, Scope
+from .vocabulary import Registry, Word
+
+NO_OPTIONS: Mapping[str, Any] = {}
+
+AnyClause = TypeVar("AnyClause", bound=Clause)
+
+
+class Compiler:
+    """Reads the clauses of one scenario against one registry."""
+
+    __slots__ = ("registry", "scope")
+
+    def __init__(self, registry: Registry, path: str) -> None:
+        self.registry = registry
+        self.scope = Scope(path, registry, self.step)
+
+    def step(self, node: Node, scope: Scope) -> Step:
+        """One entry of a list of steps."""
+        scope.count_step(node)
+        return self._entry(Step, node, self.registry.steps, "step")
+
+    def expectation(self, node: Node) -> Expectation:
+        """One entry of ``expect``."""
+        return self._entry(Expectation, node, self.registry.expectations, "expectation")
+
+    def _entry(self, form: type[AnyClause], node: Node, words: Mapping[str, Word], what: str) -> AnyClause:
+        """A mapping with one key, or the word alone."""
+        scope = self.scope
+        if type(node) is MappingNode:
+            entries = node.entries
+            if len(entries) == 1:
+                for key, body in entries.items():
+                    word = words.get(key)
+                    if word is None:
+                        raise scope.wrong_key(body, f"unknown {what} {shown(key)}", did_you_mean(key, words))
+                    return self.clause(form, word, body, Position(scope.path, body.key_line, body.key_column))
+            raise self._not_one_word(node, words, what)
+        name = node.value if isinstance(node, ScalarNode) else None
+        if not isinstance(name, str):
+            raise scope.misfit(node, f"a {what}", f"write '- word' or '- word: ...'; words: {listed(words)}")
+        word = words.get(name)
+        if word is None:
+            raise scope.wrong(node, f"unknown {what} {shown(name)}", did_you_mean(name, words))
+        return self.clause(form, word, None, Position(scope.path, node.line, node.column))
+
+    def _not_one_word(self, node: MappingNode, words: Mapping[str, Word], what: str) -> ScenarioError:
+        names = list(node.entries)
+        if not names:
+            return self.scope.wrong(node, f"the {what} is empty", f"write one of: {listed(words)}")
+        first = names[0]
+        for other in names[1:]:
+            if first in words and other in words[first].keys:
+                return self.scope.wrong_key(
+                    node.entries[other],
+                    f"'{other}' stands beside '{first}', not below it",
+                    f"indent it, or write - {first}: {{{other}: ...}}",
+                )
+        return self.scope.wrong_key(
+            node.entries[names[1]],
+            f"one {what} has several words: {listed(names)}",
+            "begin each of them with '- '",
+        )
+
+    def clause(self, form: type[AnyClause], word: Word, body: Node | None, position: Position) -> AnyClause:
+        """What stands after a word; None where nothing does."""
+        scope = self.scope
+        if word.capability is not None and word.capability not in scope.capabilities:
+            scope.capabilities[word.capability] = position
+        if word.value is not None:
+            if body is None:
+                raise self._missing(word, position, "a value", word.value.describe())
+            return form(word, {"value": word.value.parse(body, scope)}, NO_OPTIONS, position, body)
+        args = word.defaults.copy()
+        if body is None:
+            if word.required:
+                first = word.required[0]
+                raise self._missing(word, position, f"'{first.name}'", first.kind.describe())
+            return form(word, args, NO_OPTIONS, position, None)
+        if type(body) is not MappingNode:
+            self._shorthand(word, body, position, args)
+            return form(word, args, NO_OPTIONS, position, body)
+        entries = body.entries
+        excused = NOTHING
+        refused = entries.get("refused") if word.options else None
+        if refused is not None:
+            self._check_refused(word, entries)
+            if isinstance(refused, ScalarNode) and isinstance(refused.value, str):
+                excused = self.registry.excused_by(refused.value)
+        scope.excused, outer = excused, scope.excused
+        seen = 0
+        for argument in word.arguments:
+            name = argument.name
+            entry = entries.get(name)
+            if entry is not None:
+                args[name] = argument.kind.parse(entry, scope)
+                seen += 1
+            elif argument.required:
+                self._check_keys(word, entries)
+                raise self._missing(word, position, f"'{name}'", argument.kind.describe())
+        options = NO_OPTIONS
+        if seen != len(entries):
+            options = self._options(word, entries, seen)
+        scope.excused = outer
+        return form(word, args, options, position, body)
+
+    def _options(self, word: Word, entries: Mapping[str, Node], seen: int) -> Mapping[str, Any]:
+        options: dict[str, Any] = {}
+        for argument in word.options:
+            entry = entries.get(argument.name)
+            if entry is not None:
+                options[argument.name] = argument.kind.parse(entry, self.scope)
+        if seen + len(options) != len(entries):
+            self._check_keys(word, entries)
+        return options
+
+    def _shorthand(self, word: Word, body: Node, position: Position, args: dict[str, Any]) -> None:
+        argument = word.shorthand
+        scope = self.scope
+        if isinstance(body, ScalarNode) and body.value is None:
+            remedy = f"write {_forms_of(word)}" if word.required else f"write '{word.name}' without the ':'"
+            raise scope.wrong_key(body, f"nothing stands after '{word.name}:'", remedy)
+        if argument is None:
+            raise scope.misfit(body, "a mapping", f"write {_forms_of(word)}")
+        args[argument.name] = argument.kind.parse(body, scope)
+        for other in word.required:
+            if other is not argument:
+                raise self._missing(word, position, f"'{other.name}'", other.kind.describe())
+
+    def _missing(self, word: Word, position: Position, what: str, kind: str) -> ScenarioError:
+        return ScenarioError(position, f"'{word.name}' lacks {what}, {kind}", f"write {_forms_of(word)}")
+
+    def _check_keys(self, word: Word, entries: Mapping[str, Node]) -> None:
+        """Raises for the first key that the word does not have."""
+        for name, entry in entries.items():
+            if name in word.keys:
+                continue
+            if name in self.registry.options:
+                remedy = f"remove it; '{word.name}' takes {listed(word.keys)}"
+            else:
+                remedy = did_you_mean(
+                    name, word.keys, f"'{word.name}' takes {listed(word.keys) or 'nothing'}"
+                )
+            raise self.scope.wrong_key(entry, f"'{word.name}' has no '{name}'", remedy)
+
+    def _check_refused(self, word: Word, entries: Mapping[str, Node]) -> None:
+        if "as" in entries and "as" in word.keys:
+            raise self.scope.wrong_key(
+                entries["as"],
+                "a step that must be refused gives nothing that 'as' could name",
+                "remove 'as' or 'refused'",
+            )
+
+
+def _forms_of(word: Word) -> str:
+    """How a word is written, as a remedy shows it."""
+    if word.example:
+        return word.example
+    if word.value is not None:
+        return f"{word.name}: {word.value.describe()}"
+    needed = [each for each in word.required if each is not word.shorthand]
+    if word.shorthand is not None and not needed:
+        return f"{word.name}: {word.shorthand.name}"
+    return f"{word.name}: {{{', '.join(f'{each.name}: ...' for each in word.required or word.arguments)}}}"
+
+
+def check_agreement(expectations: tuple[Expectation, ...], scope: Scope) -> None:
+    """Raises where two expectations about the same thing state different values for one field."""
+    stated: dict[tuple[str, str, str], Expectation] = {}
+    for each in expectations:
+        key = each.word.key
+        if not key:
+            continue
+        about = repr([each.args[name] for name in key])
+        for name in each.stated:
+            if name in key:
+                continue
+            first = stated.setdefault((each.name, about, name), each)
+            if first is not each and first.args[name] != each.args[name]:
+                raise ScenarioError(
+                    each.where(name),
+                    f"'{each.name}' says {name} {shown(each.args[name])} here and "
+                    f"{shown(first.args[name])} in line {first.where(name).line}",
+                    "both cannot be: remove one of them",
+                )

@@ -1,0 +1,126 @@
+"""What a scenario file is compiled to: plain frozen values that know where they stand in the file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from ._nodes import MappingNode, Node
+from ._positions import Position, ScenarioError
+from .vocabulary import Word
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """One use of a word: the word, its arguments with defaults filled in, and where it stands.
+
+    ``options`` holds the options that the file states, such as ``by``, ``as``, ``with``, ``refused``.
+    """
+
+    word: Word
+    args: Mapping[str, Any]
+    options: Mapping[str, Any]
+    position: Position
+    node: Node | None
+
+    @property
+    def name(self) -> str:
+        """The word, as written."""
+        return self.word.name
+
+    @property
+    def stated(self) -> tuple[str, ...]:
+        """The arguments and options that the file states itself, in its order."""
+        if isinstance(self.node, MappingNode) and self.word.value is None:
+            return tuple(self.node.entries)
+        if self.node is None:
+            return ()
+        return ("value",) if self.word.shorthand is None else (self.word.shorthand.name,)
+
+    def where(self, name: str) -> Position:
+        """Where an argument or option stands; the word itself where the file does not state it."""
+        if name not in self.stated or self.node is None:
+            return self.position
+        if isinstance(self.node, MappingNode) and self.word.value is None:
+            entry = self.node.entries[name]
+            return Position(self.position.path, entry.key_line, entry.key_column)
+        return Position(self.position.path, self.node.line, self.node.column)
+
+
+@dataclass(frozen=True, slots=True)
+class Step(Clause):
+    """Something that is done, or that happens, at its turn."""
+
+
+@dataclass(frozen=True, slots=True)
+class Given(Clause):
+    """Something that holds before the first step."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation(Clause):
+    """Something that must be so when all steps are done."""
+
+
+@dataclass(frozen=True, slots=True)
+class AxisChoice:
+    """One value of one axis, and the part of the variant's name that stands for it."""
+
+    value: str | int | float | bool
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """One valid scenario.
+
+    ``needs`` holds every capability that is asked for, by ``needs`` or by a word, and where it is first.
+    ``heal_sweeps`` is the number of sweeps in which all must have converged; 0 where healing is switched
+    off. ``defaults`` are the values of the axes that the scenario does not name.
+    """
+
+    name: str
+    position: Position
+    says: str
+    origin: tuple[str, ...]
+    tags: tuple[str, ...]
+    needs: Mapping[str, Position]
+    given: tuple[Given, ...]
+    steps: tuple[Step, ...]
+    expect: tuple[Expectation, ...]
+    axes: Mapping[str, tuple[AxisChoice, ...]]
+    defaults: Mapping[str, Any]
+    heal_sweeps: int
+
+
+@dataclass(frozen=True, slots=True)
+class InvalidScenario:
+    """A scenario that is wrong. It has a name, so that it can be a failing test beside the others.
+
+    The name is its own where it can be read and is not taken, else ``document-N``, counted from 1.
+    """
+
+    name: str
+    position: Position
+    error: ScenarioError
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """One way to run a scenario: a value for every axis, also those that the scenario does not name."""
+
+    name: str
+    choices: Mapping[str, Any]
+
+
+AnyScenario: TypeAlias = Scenario | InvalidScenario
+
+
+@dataclass(frozen=True, slots=True)
+class ScenarioFile:
+    """A file that could be read, its text for later quoting, and its scenarios in order."""
+
+    path: str
+    text: str
+    scenarios: tuple[AnyScenario, ...]

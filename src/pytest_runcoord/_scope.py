@@ -1,0 +1,115 @@
+"""What is known at one point of a scenario while it is read: names introduced so far, and the vocabulary."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Set as AbstractSet
+from typing import Any, Protocol
+
+from ._limits import MAX_STEPS
+from ._nodes import ListNode, MappingNode, Node, ScalarNode, shape
+from ._positions import Position, ScenarioError, listed, nearest, shown
+
+NOTHING: frozenset[str] = frozenset()
+
+
+class Vocabulary(Protocol):
+    """What kinds ask of a registry; it is one."""
+
+    @property
+    def moments(self) -> Mapping[str, str]:
+        """The closed list of named effects, each with its meaning."""
+
+    @property
+    def refusals(self) -> Mapping[str, str]:
+        """The names of refusals, each with its meaning."""
+
+    def introducers(self, space: str) -> Iterable[str]:
+        """The words that introduce a name of this space, for a remedy."""
+
+
+class Scope:
+    """One scenario while it is read, from top to bottom.
+
+    ``names`` holds, for each space, the names introduced so far and the line of each. ``excused`` are the
+    spaces whose names need not be known in the step being read, because it expects to be refused for that.
+    """
+
+    __slots__ = ("capabilities", "excused", "names", "path", "read_step", "steps", "vocabulary")
+
+    def __init__(self, path: str, vocabulary: Vocabulary, read_step: Callable[[Node, Scope], Any]) -> None:
+        self.path = path
+        self.vocabulary = vocabulary
+        self.read_step = read_step
+        self.names: dict[str, dict[str, int]] = {}
+        self.excused: AbstractSet[str] = NOTHING
+        self.capabilities: dict[str, Position] = {}
+        self.steps = 0
+
+    def at(self, node: Node) -> Position:
+        """The position of a value."""
+        return Position(self.path, node.line, node.column)
+
+    def at_key(self, node: Node) -> Position:
+        """The position of the key that a value stands under; of the value itself where it has none."""
+        if node.key_line:
+            return Position(self.path, node.key_line, node.key_column)
+        return Position(self.path, node.line, node.column)
+
+    def wrong(self, node: Node, problem: str, remedy: str) -> ScenarioError:
+        """An error at a value, to be raised."""
+        return ScenarioError(self.at(node), problem, remedy)
+
+    def wrong_key(self, node: Node, problem: str, remedy: str) -> ScenarioError:
+        """An error at the key of a value, to be raised."""
+        return ScenarioError(self.at_key(node), problem, remedy)
+
+    def misfit(self, node: Node, wanted: str, remedy: str = "") -> ScenarioError:
+        """An error for a value of the wrong type, to be raised: what it is, what is wanted, what to write."""
+        found = what_it_is(node)
+        if not remedy:
+            numeric = isinstance(node, ScalarNode) and node.value is not None
+            quoting = numeric and wanted.startswith(("a text", "a name", "one of"))
+            remedy = (
+                f'quote it: "{node.written}"'
+                if quoting and isinstance(node, ScalarNode)
+                else f"write {wanted}"
+            )
+        return self.wrong(node, f"{found} stands where {wanted} is wanted", remedy)
+
+    def introduce(self, space: str, name: str, line: int) -> None:
+        """Makes a name known from here on; the first line stays when it was known already."""
+        self.names.setdefault(space, {}).setdefault(name, line)
+
+    def unknown_name(self, node: ScalarNode, space: str) -> ScenarioError:
+        """An error for a name that nothing above introduces, to be raised."""
+        name = str(node.value)
+        known = self.names.get(space, {})
+        near = nearest(name, known)
+        if near is not None:
+            remedy = f"did you mean '{near}' of line {known[near]}?"
+        else:
+            words = listed(self.vocabulary.introducers(space))
+            remedy = f"introduce it above with {words}" if words else "introduce it above"
+            if known:
+                remedy += f"; known here: {listed(known)}"
+        return self.wrong(node, f"{space} {shown(name)} is used before anything introduces it", remedy)
+
+    def count_step(self, node: Node) -> None:
+        """Counts a step, nested ones too; raises where there are too many."""
+        self.steps += 1
+        if self.steps > MAX_STEPS:
+            raise self.wrong(node, f"the scenario has more than {MAX_STEPS} steps", "split the scenario")
+
+
+def what_it_is(node: Node) -> str:
+    """A value as a message names it: its type, and the value itself where it is short."""
+    kind = shape(node)
+    if kind == "null":
+        return "nothing" if isinstance(node, ScalarNode) and not node.written else "null"
+    if isinstance(node, ScalarNode):
+        return f"the {'truth value' if kind == 'flag' else kind} {shown(node.written)}"
+    if isinstance(node, MappingNode):
+        return "a mapping" if node.entries else "an empty mapping"
+    assert isinstance(node, ListNode)
+    return "a list" if node.items else "an empty list"

@@ -75,6 +75,8 @@ LOCK_WAIT_SECONDS = 30.0
 LOCK_BACKOFF_SECONDS = 0.001
 MAX_LOCK_BACKOFF_SECONDS = 0.05
 """Pause between tries for the lock: from one to fifty milliseconds, doubling."""
+LOCK_TRIES = 2_000
+"""Tries for the lock: more than fit into the longest wait, so they bound it only where the clock stands still."""
 SUBMIT_WAIT_SECONDS = 1.0
 """Bound on the answer of a call made through the thread helper (origin: its submit timeout)."""
 MAX_ABANDONED_CALLS = 8

@@ -1,0 +1,189 @@
+"""The schema, as numbered migrations.
+
+A migration is applied once, under the write lock, in one transaction with the number that it leaves in
+``user_version``. A change of the schema is a new migration at the end; those that were released stay as
+they are.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from runcoord.errors import StoreDamaged, StoreTooNew
+
+APPLICATION_ID = 0x72756E63
+"""Marks a file as ours in its header: "runc" in ASCII."""
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    number: int
+    says: str
+    statements: tuple[str, ...]
+
+
+MIGRATIONS: tuple[Migration, ...] = (
+    Migration(
+        1,
+        "runs, their commands, their events, and groups of runs",
+        (
+            # Wide values stand last, so that a look at the others does not read their pages.
+            """CREATE TABLE runs (
+                seq INTEGER PRIMARY KEY,
+                run_id TEXT NOT NULL UNIQUE,
+                created_at REAL NOT NULL,
+                line TEXT NOT NULL,
+                retry_of TEXT NOT NULL,
+                interruptions INTEGER NOT NULL,
+                destination TEXT NOT NULL,
+                agent TEXT NOT NULL,
+                conversation_key TEXT NOT NULL,
+                group_id TEXT NOT NULL,
+                group_size INTEGER NOT NULL,
+                interruption_budget INTEGER NOT NULL,
+                state TEXT NOT NULL,
+                version INTEGER NOT NULL,
+                epoch INTEGER NOT NULL,
+                owner TEXT NOT NULL,
+                lease_wall REAL,
+                lease_boottime REAL,
+                lease_boot TEXT,
+                lease_seconds REAL NOT NULL,
+                started_at REAL,
+                finished_at REAL,
+                stop_requested_at REAL,
+                notes INTEGER NOT NULL,
+                outcome TEXT,
+                reported TEXT,
+                result_truncated INTEGER NOT NULL,
+                late INTEGER NOT NULL,
+                retried_as TEXT NOT NULL,
+                stop_reason TEXT NOT NULL,
+                progress TEXT NOT NULL,
+                error TEXT NOT NULL,
+                task TEXT NOT NULL,
+                result TEXT NOT NULL,
+                payload TEXT NOT NULL
+            )""",
+            "CREATE INDEX runs_unfinished ON runs (state, seq) WHERE state <> 'finished'",
+            """CREATE INDEX runs_leased ON runs (state, lease_boot, lease_boottime, lease_wall, run_id)
+                 WHERE lease_boot IS NOT NULL""",
+            "CREATE INDEX runs_finished ON runs (finished_at) WHERE state = 'finished'",
+            """CREATE INDEX runs_unknown ON runs (seq)
+                 WHERE state NOT IN ('accepted', 'claimed', 'running', 'finished')""",
+            """CREATE TABLE commands (
+                key TEXT PRIMARY KEY NOT NULL,
+                run_id TEXT NOT NULL,
+                content_hash TEXT NOT NULL,
+                created_at REAL NOT NULL
+            ) WITHOUT ROWID""",
+            "CREATE INDEX commands_of_run ON commands (run_id)",
+            # AUTOINCREMENT: a reader that follows the events by number must not miss one that got the
+            # number of a pruned one.
+            """CREATE TABLE events (
+                seq INTEGER PRIMARY KEY AUTOINCREMENT,
+                event_id TEXT NOT NULL UNIQUE,
+                run_id TEXT NOT NULL,
+                kind TEXT NOT NULL,
+                created_at REAL NOT NULL,
+                destination TEXT NOT NULL,
+                state TEXT NOT NULL,
+                due_wall REAL NOT NULL,
+                due_boottime REAL NOT NULL,
+                due_boot TEXT NOT NULL,
+                attempt INTEGER NOT NULL,
+                owner TEXT NOT NULL,
+                delivered_at REAL,
+                told INTEGER NOT NULL,
+                reason TEXT NOT NULL,
+                body TEXT NOT NULL
+            )""",
+            "CREATE INDEX events_of_run ON events (run_id)",
+            """CREATE INDEX events_waiting ON events (due_boot, due_boottime, due_wall, state)
+                 WHERE state IN ('pending', 'sending')""",
+            "CREATE INDEX events_sending ON events (owner) WHERE state = 'sending'",
+            "CREATE INDEX events_held ON events (told, seq) WHERE state = 'held'",
+            """CREATE INDEX events_unknown ON events (seq)
+                 WHERE state NOT IN ('pending', 'sending', 'held', 'delivered')""",
+            """CREATE TABLE groups (
+                group_id TEXT PRIMARY KEY NOT NULL,
+                size INTEGER NOT NULL,
+                destination TEXT NOT NULL,
+                completed INTEGER NOT NULL,
+                failed INTEGER NOT NULL,
+                stopped INTEGER NOT NULL,
+                interrupted INTEGER NOT NULL
+            ) WITHOUT ROWID""",
+        ),
+    ),
+)
+
+TABLES = frozenset({"runs", "commands", "events", "groups"})
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What an opened file says of itself."""
+
+    application: int
+    version: int
+    tables: frozenset[str]
+
+    @property
+    def empty(self) -> bool:
+        return not self.application and not self.version and not self.tables
+
+
+def look(connection: sqlite3.Connection) -> Found:
+    """Read what the file says of itself. Changes nothing."""
+    [application] = connection.execute("PRAGMA application_id").fetchone()
+    [version] = connection.execute("PRAGMA user_version").fetchone()
+    names = connection.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')").fetchall()
+    return Found(application, version, frozenset(name for (name,) in names if not name.startswith("sqlite_")))
+
+
+def outstanding(found: Found, path: str, migrations: Sequence[Migration] = MIGRATIONS) -> Sequence[Migration]:
+    """The migrations that the file lacks.
+
+    Raises :class:`~runcoord.errors.StoreTooNew` for a file of a newer version of this program and
+    :class:`~runcoord.errors.StoreDamaged` for one that is not ours or has lost a table.
+    """
+    if found.empty:
+        return migrations
+    if found.application != APPLICATION_ID:
+        raise StoreDamaged(
+            f"the file is a database of another program: {path}",
+            remedy="Name another path; this file was left as it is.",
+            path=path,
+            application_id=found.application,
+            tables=sorted(found.tables)[:10],
+        )
+    newest = migrations[-1].number
+    if found.version > newest:
+        raise StoreTooNew(
+            f"the store has schema {found.version}, this runcoord knows schemas up to {newest}: {path}",
+            remedy="Use the newer runcoord that wrote it; nothing was touched.",
+            path=path,
+            found=found.version,
+            known=newest,
+        )
+    missing = TABLES - found.tables
+    if missing or found.version < 1:
+        raise StoreDamaged(
+            f"the store has schema {found.version} but lacks its tables {sorted(missing)}: {path}",
+            remedy="Restore the file from a backup; it was left as it is.",
+            path=path,
+            missing=sorted(missing),
+        )
+    return [migration for migration in migrations if migration.number > found.version]
+
+
+def apply(connection: sqlite3.Connection, migrations: Sequence[Migration]) -> None:
+    """Apply ``migrations`` within the caller's write transaction."""
+    for migration in migrations:
+        for statement in migration.statements:
+            connection.execute(statement)
+        connection.execute(f"PRAGMA user_version = {migration.number}")
+    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")

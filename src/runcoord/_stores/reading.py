@@ -1,0 +1,288 @@
+"""A view: reading over one connection, within one read transaction or one write transaction."""
+
+from __future__ import annotations
+
+import heapq
+import json
+import math
+import sqlite3
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from types import TracebackType
+from typing import Self, TypeVar
+
+from runcoord._core.limits import (
+    DELIVERY_CLAIM_SECONDS,
+    MAX_DELIVERY_BACKOFF_SECONDS,
+    MAX_LEASE_SECONDS,
+)
+from runcoord._core.model import Command, Deadline, Event, EventState, Group, Instant, Run, State
+from runcoord._stores import rows, statements
+from runcoord._stores.connections import Connections, Link
+from runcoord._stores.failures import BINDING_ERRORS, is_bad_text, is_locked, translated
+from runcoord._stores.rows import Decoder, Row
+from runcoord._stores.waiting import LockWait
+from runcoord.errors import StoreError, UndecodableRow, UnknownRun
+from runcoord.ports import BadRow, Counters
+
+T = TypeVar("T")
+Params = Sequence[object] | dict[str, object]
+
+
+class Tally:
+    """Counts what all threads of one store do."""
+
+    def __init__(self) -> None:
+        self.total = Counters()
+        self._lock = threading.Lock()
+
+    def add(self, *, statements: int, rows_written: int = 0, commits: int = 0) -> None:
+        with self._lock:
+            self.total.statements += statements
+            self.total.rows_written += rows_written
+            self.total.commits += commits
+
+
+class SqliteView:
+    """Everything that one block reads is one state of the store."""
+
+    def __init__(self, connections: Connections, wait: LockWait, tally: Tally, verb: str) -> None:
+        self._connections, self._wait, self._tally, self._verb = connections, wait, tally, verb
+        self._path = connections.path
+        self._statements = 0
+        self._link: Link | None = None
+
+    # --- the transaction ---
+
+    def __enter__(self) -> Self:
+        self._link = self._connections.take()
+        try:
+            self._control(statements.BEGIN_READ)
+        except BaseException:
+            self._leave(spoiled=True)
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        spoiled = True
+        try:
+            # Nothing was written, so there is nothing that a failure could undo.
+            self._connection.execute(statements.COMMIT)
+            spoiled = False
+        except sqlite3.Error:
+            pass
+        finally:
+            self._leave(spoiled=spoiled)
+
+    def _leave(self, *, spoiled: bool) -> None:
+        link, self._link = self._link, None
+        if link is not None:
+            self._connections.give_back(link, spoiled=spoiled)
+        self._tally.add(statements=self._statements)
+
+    @property
+    def _connection(self) -> sqlite3.Connection:
+        if self._link is None or self._link.connection is None:
+            raise RuntimeError(f"the block of {self._verb!r} has ended; its view cannot be used any more")
+        return self._link.connection
+
+    def _control(self, statement: str) -> None:
+        """A statement of transaction control, repeated while the store is locked."""
+        connection = self._connection
+        try:
+            connection.execute(statement)
+        except sqlite3.Error as error:
+            self._failed(error, lambda: connection.execute(statement))
+
+    def _rows(self, statement: str, params: Params = ()) -> list[Row]:
+        self._statements += 1
+        connection = self._connection
+        try:
+            return connection.execute(statement, params).fetchall()
+        except BINDING_ERRORS as error:
+            if is_bad_text(error):
+                return self._lenient_rows(statement, params)
+            return self._failed(error, lambda: connection.execute(statement, params).fetchall())
+
+    def _failed(self, error: Exception, again: Callable[[], T]) -> T:
+        """Repeat a call that met a lock; raise what any other error means. No COMMIT, so nothing happened."""
+        try:
+            if isinstance(error, sqlite3.Error) and is_locked(error):
+                return self._wait.repeat(again, error, self._path, self._verb)
+            raise error
+        except StoreError:
+            raise
+        except Exception as last:
+            raise translated(last, self._path, self._verb) from last
+
+    def _lenient_rows(self, statement: str, params: Params) -> list[Row]:
+        """The rows of a result in which some text is not UTF-8; that text comes as bytes, which no decoder
+        accepts, so only its row falls out."""
+        connection = self._connection
+        connection.text_factory = _text_or_bytes
+        try:
+            return connection.execute(statement, params).fetchall()
+        except sqlite3.Error as error:
+            raise translated(error, self._path, self._verb) from error
+        finally:
+            connection.text_factory = str
+
+    def _one(self, statement: str, key: str, decode: Decoder[T]) -> T | None:
+        found = self._rows(statement, (key,))
+        return decode(found[0]) if found else None
+
+    def _ids(self, statement: str, params: Params) -> list[str]:
+        # An id that is no text cannot be asked for; its row is named by the lists of values.
+        return [key for (key,) in self._rows(statement, params) if type(key) is str]
+
+    def _by_keys(self, statement_for: Callable[[int], str], keys: Sequence[str]) -> list[Row]:
+        found: list[Row] = []
+        for start in range(0, len(keys), statements.KEYS_A_STATEMENT):
+            some = keys[start : start + statements.KEYS_A_STATEMENT]
+            found += self._rows(statement_for(len(some)), some)
+        return found
+
+    # --- single look-ups ---
+
+    def run(self, run_id: str) -> Run | None:
+        return self._one(statements.RUN_BY_ID, run_id, rows.decode_run)
+
+    def command(self, key: str) -> Command | None:
+        return self._one(statements.COMMAND_BY_KEY, key, rows.decode_command)
+
+    def event(self, event_id: str) -> Event | None:
+        return self._one(statements.EVENT_BY_ID, event_id, rows.decode_event)
+
+    def group(self, group_id: str) -> Group | None:
+        return self._one(statements.GROUP_BY_ID, group_id, rows.decode_group)
+
+    # --- lists of runs ---
+
+    def runs(
+        self, *, states: Sequence[State] = (), after: str = "", limit: int, bad: list[BadRow] | None = None
+    ) -> list[Run]:
+        seq = 0
+        if after:
+            found = self._rows(statements.RUN_SEQ, (after,))
+            if not found:
+                raise UnknownRun(
+                    f"there is no run {after!r} to continue after",
+                    remedy="It was pruned, or never was; start from the beginning.",
+                    run=after,
+                )
+            seq = found[0][0]
+        params: dict[str, object] = {"after": seq, "limit": limit}
+        if not states:
+            lists = [self._rows(statements.RUNS_ALL, params)]
+        else:
+            lists = [self._rows(statements.RUNS_UNKNOWN, params)]
+        for state in set(states):
+            if state is State.FINISHED:
+                lists.append(self._rows(statements.RUNS_FINISHED, params))
+            else:
+                lists.append(self._rows(statements.RUNS_UNFINISHED, {**params, "state": state.value}))
+        return _decoded((row[1:] for row in _merged(lists, limit)), rows.decode_run, bad)
+
+    def claimable(self, now: Instant, limit: int) -> list[str]:
+        found = self._ids(statements.CLAIMABLE_ACCEPTED, {"limit": limit})
+        if len(found) < limit:
+            found += self._ids(statements.CLAIMABLE_EXPIRED, {**_clocks(now), "limit": limit - len(found)})
+        return found
+
+    def recoverable(self, now: Instant, limit: int, after: str = "") -> list[str]:
+        params = {**_clocks(now), "cap": MAX_LEASE_SECONDS, "limit": limit, "after": after}
+        return self._ids(statements.RECOVERABLE, params)
+
+    def finished_before(self, wall: float, limit: int) -> list[str]:
+        return self._ids(statements.FINISHED_BEFORE, {"wall": wall, "limit": limit})
+
+    def load_runs(self, run_ids: Sequence[str], bad: list[BadRow]) -> list[Run]:
+        found = {row[0]: row for row in self._by_keys(statements.runs_by_ids, run_ids)}
+        return _decoded((found[key] for key in run_ids if key in found), rows.decode_run, bad)
+
+    # --- lists of events ---
+
+    def events(
+        self,
+        *,
+        states: Sequence[EventState] = (),
+        run_id: str = "",
+        after: int = 0,
+        limit: int,
+        bad: list[BadRow] | None = None,
+    ) -> list[Event]:
+        params: dict[str, object] = {"after": after, "limit": limit}
+        if run_id:
+            params |= {"run_id": run_id, "any": not states, "states": json.dumps([*states])}
+            return _decoded(self._rows(statements.EVENTS_OF_RUN, params), rows.decode_event, bad)
+        if not states:
+            lists = [self._rows(statements.EVENTS_ALL, params)]
+        else:
+            lists = [self._rows(statements.EVENTS_UNKNOWN, params)]
+        for state in set(states):
+            if state is EventState.HELD:
+                lists.append(self._rows(statements.EVENTS_HELD, params))
+            elif state is EventState.DELIVERED:
+                lists.append(self._rows(statements.EVENTS_DELIVERED, params))
+            else:
+                lists.append(self._rows(statements.EVENTS_WAITING, {**params, "state": state.value}))
+        return _decoded(_merged(lists, limit), rows.decode_event, bad)
+
+    def sendable(self, now: Instant, owner: str, limit: int) -> list[str]:
+        params = {
+            **_clocks(now),
+            "pending": MAX_DELIVERY_BACKOFF_SECONDS,
+            "sending": DELIVERY_CLAIM_SECONDS,
+            "owner": owner,
+            "limit": limit,
+        }
+        return self._ids(statements.SENDABLE, params)
+
+    def next_due(self) -> Deadline | None:
+        [(first_boot, last_boot, boottime)] = self._rows(statements.NEXT_DUE)
+        if first_boot is None:
+            return None
+        # Exact on the boot of all events. Elsewhere wall time would decide, and there is no order of the
+        # events that holds for both clocks: then the answer is "already", and sendable() says what is.
+        return Deadline(-math.inf, boottime if first_boot == last_boot else -math.inf, first_boot)
+
+    def untold_held(self, limit: int) -> list[Event]:
+        return _decoded(self._rows(statements.UNTOLD_HELD, {"limit": limit}), rows.decode_event, None)
+
+    def count_untold_held(self) -> int:
+        [(count,)] = self._rows(statements.COUNT_UNTOLD_HELD)
+        return int(count)
+
+    def load_events(self, event_ids: Sequence[str], bad: list[BadRow]) -> list[Event]:
+        found = {row[1]: row for row in self._by_keys(statements.events_by_ids, event_ids)}
+        return _decoded((found[key] for key in event_ids if key in found), rows.decode_event, bad)
+
+
+def _clocks(now: Instant) -> dict[str, object]:
+    return {"wall": now.wall, "boottime": now.boottime, "boot": now.boot_id}
+
+
+def _text_or_bytes(stored: bytes) -> str | bytes:
+    try:
+        return stored.decode()
+    except UnicodeDecodeError:
+        return stored
+
+
+def _merged(lists: list[list[Row]], limit: int) -> list[Row]:
+    """The first ``limit`` rows of several lists that are each in the order of their first value."""
+    merged = heapq.merge(*lists, key=lambda row: row[0])
+    return [row for row, _ in zip(merged, range(limit), strict=False)]
+
+
+def _decoded(found: Iterable[Row], decode: Decoder[T], bad: list[BadRow] | None) -> list[T]:
+    values = []
+    for row in found:
+        try:
+            values.append(decode(row))
+        except UndecodableRow as error:
+            if bad is not None:
+                bad.append(BadRow.of(error))
+    return values

@@ -1,0 +1,213 @@
+"""The default store: one SQLite file, through the standard library.
+
+A write transaction takes the lock at its beginning and is durable at its end. Threads have a connection
+each. Any number of processes may use one file, on a file system whose locks work (not NFS).
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import random
+import sqlite3
+import stat
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+from runcoord._stores import migrations as schema
+from runcoord._stores import statements
+from runcoord._stores.connections import Connections, Tuning
+from runcoord._stores.failures import is_locked, translated
+from runcoord._stores.migrations import MIGRATIONS, Migration
+from runcoord._stores.reading import SqliteView, Tally
+from runcoord._stores.waiting import LockWait
+from runcoord._stores.writing import SqliteTransaction
+from runcoord.errors import StoreError, StoreFull, StoreReadOnly, StoreUnavailable
+from runcoord.ports import Clock, Counters, Sleeper
+
+T = TypeVar("T")
+
+
+class SqliteStore:
+    """:class:`~runcoord.ports.Store` in one file. Open it with :func:`open_sqlite`."""
+
+    def __init__(self, path: str, wait: LockWait, tuning: Tuning) -> None:
+        self.path = path
+        self._tuning = tuning
+        self._wait = wait
+        self._tally = Tally()
+        self._connections = Connections(path, tuning, self._set_up)
+
+    def transaction(self, verb: str) -> SqliteTransaction:
+        """Reading and writing under the write lock, for which it waits a bounded time."""
+        return SqliteTransaction(self._connections, self._wait, self._tally, verb)
+
+    def view(self, verb: str) -> SqliteView:
+        """Reading one state of the store. Keep it short: with a rollback journal a commit waits for it."""
+        return SqliteView(self._connections, self._wait, self._tally, verb)
+
+    @property
+    def counters(self) -> Counters:
+        return self._tally.total
+
+    def close(self) -> None:
+        """Close every connection. Closing twice changes nothing; any later use raises
+        :class:`~runcoord.errors.StoreUnavailable`."""
+        self._connections.close()
+
+    # --- opening ---
+
+    def prepare(self, known: Sequence[Migration], create: bool) -> None:
+        """Create or migrate the schema if that is needed; otherwise only look."""
+        link = self._connections.take()
+        try:
+            connection = link.connection
+            assert connection is not None
+            found = self._looked(connection)
+            if found.empty and not create:
+                raise _missing(Path(self.path))
+            if schema.outstanding(found, self.path, known):
+                self._migrate(connection, known, found)
+        finally:
+            self._connections.give_back(link)
+
+    def _looked(self, connection: sqlite3.Connection) -> schema.Found:
+        def look() -> schema.Found:
+            connection.execute(statements.BEGIN_READ)
+            try:
+                return schema.look(connection)
+            finally:
+                connection.execute(statements.COMMIT)
+
+        return self._trying(look, "open")
+
+    def _migrate(
+        self, connection: sqlite3.Connection, known: Sequence[Migration], found: schema.Found
+    ) -> None:
+        # Only a new file is given its journal mode: WAL stays in the file, and somebody chose it.
+        if self._tuning.wal and found.empty:
+            self._trying(lambda: connection.execute("PRAGMA journal_mode = wal").fetchall(), "create")
+        self._trying(lambda: connection.execute(statements.BEGIN_WRITE), "migrate")
+        try:
+            # Another process may have been faster: look again, under the lock.
+            schema.apply(connection, schema.outstanding(schema.look(connection), self.path, known))
+            self._trying(lambda: connection.execute(statements.COMMIT), "migrate")
+        except sqlite3.Error as error:
+            raise translated(error, self.path, "migrate") from error
+        finally:
+            if connection.in_transaction:
+                connection.execute(statements.ROLLBACK)
+
+    def _set_up(self, connection: sqlite3.Connection) -> None:
+        """Settings of one connection; none is kept in the file."""
+        [(journal,)] = self._trying(lambda: connection.execute("PRAGMA journal_mode").fetchall(), "open")
+        if journal != "wal":
+            mode = self._tuning.rollback_journal
+            self._trying(lambda: connection.execute(f"PRAGMA journal_mode = {mode}").fetchall(), "open")
+        connection.execute(f"PRAGMA synchronous = {self._tuning.synchronous}")
+        # A spill would need the exclusive lock in the middle of a transaction, where nobody waits for it.
+        # Transactions are bounded, so is what stays in memory.
+        connection.execute("PRAGMA cache_spill = OFF")
+
+    def _trying(self, call: Callable[[], T], doing: str) -> T:
+        try:
+            return call()
+        except sqlite3.Error as error:
+            try:
+                if is_locked(error):
+                    return self._wait.repeat(call, error, self.path, doing)
+            except sqlite3.Error as last:
+                raise translated(last, self.path, doing) from last
+            raise translated(error, self.path, doing) from error
+
+
+def open_sqlite(
+    path: Path | str,
+    *,
+    clock: Clock,
+    sleeper: Sleeper,
+    create: bool = True,
+    chance: Callable[[], float] = random.random,
+    tuning: Tuning | None = None,
+    migrations: Sequence[Migration] = MIGRATIONS,
+) -> SqliteStore:
+    """Open the store in the file ``path``; nothing of an existing one is changed, unless its schema is older.
+
+    A missing file is created, readable by its owner only, with its directory; without ``create`` it is
+    refused and nothing is created. ``chance`` (0 to 1) spreads the pauses between tries for the lock.
+
+    Raises :class:`~runcoord.errors.StoreUnavailable`, :class:`~runcoord.errors.StoreReadOnly`,
+    :class:`~runcoord.errors.StoreDamaged`, :class:`~runcoord.errors.StoreTooNew`,
+    :class:`~runcoord.errors.StoreFull` or :class:`~runcoord.errors.StoreLocked`.
+    """
+    place = _placed(path, create)
+    store = SqliteStore(str(place), LockWait(clock, sleeper, chance), tuning or Tuning())
+    try:
+        store.prepare(migrations, create)
+    except BaseException:
+        store.close()
+        raise
+    return store
+
+
+# --- the file ------------------------------------------------------------------------------------
+
+_creating = threading.Lock()
+"""One thread creates at a time. Closing a file gives up this process's locks on it, so no other thread may
+have the new file open already when its creator closes it."""
+
+
+def _placed(path: Path | str, create: bool) -> Path:
+    """The file's absolute path, independent of a later change of directory; created if missing."""
+    given = Path(path)
+    if not given.name or "\0" in str(given):
+        raise _unusable(given, "names no file")
+    try:
+        place = given.parent.resolve() / given.name
+        with _creating:
+            _require_file(place, create)
+    except (OSError, RuntimeError) as error:  # RuntimeError: symbolic links in a circle, before Python 3.13
+        raise _file_error(error, given) from error
+    return place
+
+
+def _require_file(place: Path, create: bool) -> None:
+    try:
+        mode = place.stat().st_mode
+    except FileNotFoundError:
+        if not create:
+            raise _missing(place) from None
+        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        os.close(os.open(place, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
+        return
+    if not stat.S_ISREG(mode):
+        raise _unusable(place, "is a directory" if stat.S_ISDIR(mode) else "is not a regular file")
+
+
+def _missing(path: Path) -> StoreUnavailable:
+    return StoreUnavailable(
+        f"there is no store at {path}",
+        remedy="Check the path. A store is created by the first program that opens it to submit runs.",
+        path=str(path),
+    )
+
+
+def _unusable(path: Path, what: str) -> StoreUnavailable:
+    return StoreUnavailable(f"{str(path)!r} {what}", remedy="Name a file for the store.", path=str(path))
+
+
+def _file_error(error: Exception, path: Path) -> StoreError:
+    number = error.errno if isinstance(error, OSError) else None
+    if number in {errno.EACCES, errno.EPERM, errno.EROFS}:
+        return StoreReadOnly(
+            f"the store cannot be created or read: {path} ({error})",
+            remedy="Check the permissions of the file and its directory, or name another path.",
+            path=str(path),
+        )
+    if number in {errno.ENOSPC, errno.EDQUOT}:
+        return StoreFull(f"the disk is full: {path} ({error})", remedy="Free some space.", path=str(path))
+    return StoreUnavailable(
+        f"the store cannot be opened: {path} ({error})", remedy="Check the path.", path=str(path)
+    )

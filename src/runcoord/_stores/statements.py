@@ -1,0 +1,244 @@
+"""Every SQL text of the store, named, with one line on what it is for.
+
+A list statement names its index (``INDEXED BY``): without statistics SQLite was seen to choose another one
+and to sort the whole table, 500 times slower; and a missing index is then an error, not a slow sweep.
+
+Deadlines: on the boot ``:boot`` boottime decides, on every other boot wall time does, and one that is
+further ahead than ``:cap`` is implausible. These conditions say what ``Deadline.passed`` and
+``Deadline.implausible`` say, in the same arithmetic. Rows of other boots are looked at one by one, not
+found by an index on wall time: each of them is due within its cap, or implausible, so at most the rows of
+one such span are looked at in vain, and only after a reboot.
+"""
+
+from __future__ import annotations
+
+import functools
+
+from runcoord._stores.rows import (
+    COMMAND_COLUMNS,
+    EVENT_CHANGING,
+    EVENT_COLUMNS,
+    EVENT_FIXED,
+    GROUP_COLUMNS,
+    RUN_CHANGING,
+    RUN_COLUMNS,
+)
+
+
+def _names(columns: list[str]) -> str:
+    return ", ".join(columns)
+
+
+def _marks(count: int) -> str:
+    return ", ".join(["?"] * count)
+
+
+def _set(columns: list[str]) -> str:
+    return ", ".join(f"{column} = ?" for column in columns)
+
+
+_RUN, _EVENT = _names(RUN_COLUMNS), _names(EVENT_COLUMNS)
+_KNOWN_STATES = "'accepted', 'claimed', 'running', 'finished'"
+_KNOWN_EVENT_STATES = "'pending', 'sending', 'held', 'delivered'"
+
+# --- transactions ---
+BEGIN_READ = "BEGIN DEFERRED"
+BEGIN_WRITE = "BEGIN IMMEDIATE"
+COMMIT = "COMMIT"
+ROLLBACK = "ROLLBACK"
+
+# --- single look-ups ---
+RUN_BY_ID = f"SELECT {_RUN} FROM runs WHERE run_id = ?"
+RUN_SEQ = "SELECT seq FROM runs WHERE run_id = ?"
+RUN_VERSION = "SELECT version FROM runs WHERE run_id = ?"
+COMMAND_BY_KEY = f"SELECT {_names(COMMAND_COLUMNS)} FROM commands WHERE key = ?"
+EVENT_BY_ID = f"SELECT {_EVENT} FROM events WHERE event_id = ?"
+GROUP_BY_ID = f"SELECT {_names(GROUP_COLUMNS)} FROM groups WHERE group_id = ?"
+
+# --- several rows by their keys ---
+KEYS_A_STATEMENT = 500
+"""Keys that one statement asks for; SQLite before 3.32 takes 999 parameters at most."""
+
+
+@functools.lru_cache(maxsize=KEYS_A_STATEMENT)
+def runs_by_ids(count: int) -> str:
+    return f"SELECT {_RUN} FROM runs WHERE run_id IN ({_marks(count)})"
+
+
+@functools.lru_cache(maxsize=KEYS_A_STATEMENT)
+def events_by_ids(count: int) -> str:
+    return f"SELECT {_EVENT} FROM events WHERE event_id IN ({_marks(count)})"
+
+
+# --- lists of runs (those of values begin with seq, to merge them) ---
+#: All runs in the order of acceptance.
+RUNS_ALL = f"SELECT seq, {_RUN} FROM runs WHERE seq > :after ORDER BY seq LIMIT :limit"
+#: Finished runs in the order of acceptance; most runs are, so the table is walked.
+RUNS_FINISHED = (
+    f"SELECT seq, {_RUN} FROM runs WHERE state = 'finished' AND seq > :after ORDER BY seq LIMIT :limit"
+)
+#: Runs of one unfinished state in the order of acceptance.
+RUNS_UNFINISHED = (
+    f"SELECT seq, {_RUN} FROM runs INDEXED BY runs_unfinished"
+    " WHERE state <> 'finished' AND state = :state AND seq > :after ORDER BY seq LIMIT :limit"
+)
+#: Runs whose state is none of ours; they belong to every list, so that nobody overlooks them.
+RUNS_UNKNOWN = (
+    f"SELECT seq, {_RUN} FROM runs INDEXED BY runs_unknown"
+    f" WHERE state NOT IN ({_KNOWN_STATES}) AND seq > :after ORDER BY seq LIMIT :limit"
+)
+#: Runs to claim: accepted ones, oldest first.
+CLAIMABLE_ACCEPTED = (
+    "SELECT run_id FROM runs INDEXED BY runs_unfinished"
+    " WHERE state <> 'finished' AND state = 'accepted' ORDER BY seq LIMIT :limit"
+)
+#: Runs to claim: claimed ones whose lease ran out, oldest first.
+CLAIMABLE_EXPIRED = """
+SELECT run_id FROM (
+    SELECT seq, run_id FROM runs INDEXED BY runs_leased
+    WHERE state = 'claimed' AND lease_boot = :boot AND lease_boottime <= :boottime
+    UNION ALL
+    SELECT seq, run_id FROM runs INDEXED BY runs_leased
+    WHERE state = 'claimed' AND lease_boot < :boot AND lease_wall <= :wall
+    UNION ALL
+    SELECT seq, run_id FROM runs INDEXED BY runs_leased
+    WHERE state = 'claimed' AND lease_boot > :boot AND lease_wall <= :wall
+) ORDER BY seq LIMIT :limit"""
+#: Running runs whose lease ran out or is implausible, and runs of an unknown state, by run id.
+RECOVERABLE = f"""
+SELECT run_id FROM (
+    SELECT run_id FROM runs INDEXED BY runs_leased
+    WHERE state = 'running' AND lease_boot = :boot AND lease_boottime <= :boottime AND run_id > :after
+    UNION ALL
+    SELECT run_id FROM runs INDEXED BY runs_leased
+    WHERE state = 'running' AND lease_boot < :boot AND run_id > :after
+        AND (lease_wall <= :wall OR lease_wall - :wall > :cap)
+    UNION ALL
+    SELECT run_id FROM runs INDEXED BY runs_leased
+    WHERE state = 'running' AND lease_boot > :boot AND run_id > :after
+        AND (lease_wall <= :wall OR lease_wall - :wall > :cap)
+    UNION ALL
+    SELECT run_id FROM runs INDEXED BY runs_unknown
+    WHERE state NOT IN ({_KNOWN_STATES}) AND run_id > :after
+) ORDER BY run_id LIMIT :limit"""
+#: Finished runs that are old enough to prune and have nothing left to deliver, longest finished first.
+FINISHED_BEFORE = """
+SELECT run_id FROM runs INDEXED BY runs_finished
+WHERE state = 'finished' AND finished_at < :wall AND NOT EXISTS (
+    SELECT 1 FROM events INDEXED BY events_of_run
+    WHERE events.run_id = runs.run_id AND events.state <> 'delivered'
+) ORDER BY finished_at, seq LIMIT :limit"""
+
+# --- lists of events ---
+#: All events in the order of acceptance.
+EVENTS_ALL = f"SELECT {_EVENT} FROM events WHERE seq > :after ORDER BY seq LIMIT :limit"
+#: Events of one run in the order of acceptance, of any state or of those in a JSON array.
+EVENTS_OF_RUN = (
+    f"SELECT {_EVENT} FROM events INDEXED BY events_of_run WHERE run_id = :run_id AND seq > :after"
+    " AND (:any OR state IN (SELECT value FROM json_each(:states))"
+    f" OR state NOT IN ({_KNOWN_EVENT_STATES})) ORDER BY seq LIMIT :limit"
+)
+#: Delivered events in the order of acceptance; most events are, so the table is walked.
+EVENTS_DELIVERED = (
+    f"SELECT {_EVENT} FROM events WHERE state = 'delivered' AND seq > :after ORDER BY seq LIMIT :limit"
+)
+#: Pending events, or those being sent, in the order of acceptance; costs what waits.
+EVENTS_WAITING = (
+    f"SELECT {_EVENT} FROM events INDEXED BY events_waiting"
+    " WHERE state IN ('pending', 'sending') AND state = :state AND seq > :after ORDER BY seq LIMIT :limit"
+)
+#: Held events in the order of acceptance; costs what is held.
+EVENTS_HELD = (
+    f"SELECT {_EVENT} FROM events INDEXED BY events_held"
+    " WHERE state = 'held' AND seq > :after ORDER BY seq LIMIT :limit"
+)
+#: Events whose state is none of ours; they belong to every list.
+EVENTS_UNKNOWN = (
+    f"SELECT {_EVENT} FROM events INDEXED BY events_unknown"
+    f" WHERE state NOT IN ({_KNOWN_EVENT_STATES}) AND seq > :after ORDER BY seq LIMIT :limit"
+)
+_DUE_ELSEWHERE = """
+        AND (due_wall <= :wall
+            OR due_wall - :wall > CASE state WHEN 'pending' THEN :pending ELSE :sending END)"""
+#: Events that wait for an attempt, and those whose attempt is ours, oldest first. UNION: some are both.
+SENDABLE = f"""
+SELECT event_id FROM events WHERE seq IN (
+    SELECT seq FROM (
+        SELECT seq FROM events INDEXED BY events_waiting
+        WHERE state IN ('pending', 'sending') AND due_boot = :boot AND due_boottime <= :boottime
+        UNION
+        SELECT seq FROM events INDEXED BY events_waiting
+        WHERE state IN ('pending', 'sending') AND due_boot < :boot{_DUE_ELSEWHERE}
+        UNION
+        SELECT seq FROM events INDEXED BY events_waiting
+        WHERE state IN ('pending', 'sending') AND due_boot > :boot{_DUE_ELSEWHERE}
+        UNION
+        SELECT seq FROM events INDEXED BY events_sending
+        WHERE state = 'sending' AND owner = :owner
+    ) ORDER BY seq LIMIT :limit
+) ORDER BY seq"""
+_WAITING = "FROM events INDEXED BY events_waiting WHERE state IN ('pending', 'sending')"
+#: The first and the last boot that waiting events belong to, and the earliest boottime of the first one.
+NEXT_DUE = f"""
+SELECT
+    (SELECT due_boot {_WAITING} ORDER BY due_boot LIMIT 1),
+    (SELECT due_boot {_WAITING} ORDER BY due_boot DESC LIMIT 1),
+    (SELECT due_boottime {_WAITING} ORDER BY due_boot, due_boottime LIMIT 1)"""
+#: Held events that no digest told about, oldest first.
+UNTOLD_HELD = (
+    f"SELECT {_EVENT} FROM events INDEXED BY events_held"
+    " WHERE state = 'held' AND told = 0 AND kind <> 'held.digest' ORDER BY seq LIMIT :limit"
+)
+#: How many there are.
+COUNT_UNTOLD_HELD = (
+    "SELECT count(*) FROM events INDEXED BY events_held"
+    " WHERE state = 'held' AND told = 0 AND kind <> 'held.digest'"
+)
+
+# --- writing ---
+INSERT_RUN = f"INSERT INTO runs ({_RUN}) VALUES ({_marks(len(RUN_COLUMNS))})"
+#: Only while the version is still the one that was loaded.
+UPDATE_RUN = f"UPDATE runs SET {_set(RUN_CHANGING)} WHERE run_id = ? AND version = ?"
+INSERT_COMMAND = f"INSERT INTO commands ({_names(COMMAND_COLUMNS)}) VALUES ({_marks(len(COMMAND_COLUMNS))})"
+INSERT_EVENT = (
+    f"INSERT INTO events ({_names([*EVENT_FIXED, *EVENT_CHANGING])})"
+    f" VALUES ({_marks(len(EVENT_FIXED) + len(EVENT_CHANGING))})"
+)
+UPDATE_EVENT = f"UPDATE events SET {_set(EVENT_CHANGING)} WHERE event_id = ?"
+#: A group is written as a whole when a member joins or ends.
+UPSERT_GROUP = (
+    f"INSERT INTO groups ({_names(GROUP_COLUMNS)}) VALUES ({_marks(len(GROUP_COLUMNS))})"
+    " ON CONFLICT (group_id) DO UPDATE SET "
+    + ", ".join(f"{column} = excluded.{column}" for column in GROUP_COLUMNS[1:])
+)
+#: Mark what COUNT_UNTOLD_HELD counts.
+MARK_HELD_TOLD = (
+    "UPDATE events INDEXED BY events_held SET told = 1"
+    " WHERE state = 'held' AND told = 0 AND kind <> 'held.digest'"
+)
+_OF_A_FINISHED_RUN = (
+    "run_id = ? AND EXISTS (SELECT 1 FROM runs WHERE runs.run_id = ? AND runs.state = 'finished')"
+)
+#: Pruning: everything of one finished run, the run last.
+REMOVE_EVENTS = f"DELETE FROM events WHERE {_OF_A_FINISHED_RUN}"
+REMOVE_COMMANDS = f"DELETE FROM commands WHERE {_OF_A_FINISHED_RUN}"
+REMOVE_RUN = "DELETE FROM runs WHERE run_id = ? AND state = 'finished'"
+
+#: The named list statements and the indices that each must use; a test asks SQLite for its plans.
+PLANS: dict[str, frozenset[str]] = {
+    RUNS_UNFINISHED: frozenset({"runs_unfinished"}),
+    RUNS_UNKNOWN: frozenset({"runs_unknown"}),
+    CLAIMABLE_ACCEPTED: frozenset({"runs_unfinished"}),
+    CLAIMABLE_EXPIRED: frozenset({"runs_leased"}),
+    RECOVERABLE: frozenset({"runs_leased", "runs_unknown"}),
+    FINISHED_BEFORE: frozenset({"runs_finished", "events_of_run"}),
+    EVENTS_OF_RUN: frozenset({"events_of_run"}),
+    EVENTS_WAITING: frozenset({"events_waiting"}),
+    EVENTS_HELD: frozenset({"events_held"}),
+    EVENTS_UNKNOWN: frozenset({"events_unknown"}),
+    SENDABLE: frozenset({"events_waiting", "events_sending"}),
+    NEXT_DUE: frozenset({"events_waiting"}),
+    UNTOLD_HELD: frozenset({"events_held"}),
+    COUNT_UNTOLD_HELD: frozenset({"events_held"}),
+    MARK_HELD_TOLD: frozenset({"events_held"}),
+}

@@ -1,0 +1,166 @@
+"""A transaction: reading and writing over one connection, under the write lock."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Sequence
+from types import TracebackType
+from typing import NoReturn, Self
+
+from runcoord._core.model import Event, Run
+from runcoord._stores import rows, statements
+from runcoord._stores.failures import BINDING_ERRORS, is_locked, translated
+from runcoord._stores.reading import SqliteView
+from runcoord._stores.rows import Params
+from runcoord.errors import RuncoordError, StoreLocked, VersionConflict
+from runcoord.ports import Change
+
+
+class SqliteTransaction(SqliteView):
+    """Takes the write lock at once, so that what it reads is what it changes."""
+
+    _rows_written = 0
+    _failure: RuncoordError | None = None
+
+    # --- the transaction ---
+
+    def __enter__(self) -> Self:
+        self._link = self._connections.take()
+        try:
+            self._control(statements.BEGIN_WRITE)
+        except BaseException:
+            self._leave(spoiled=True)
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        spoiled = True
+        try:
+            if kind is None and self._failure is not None:
+                # The block swallowed a failed write. What came before it must not stand alone.
+                raise self._failure
+            if kind is None:
+                self._commit()
+                spoiled = False
+        finally:
+            if spoiled:
+                spoiled = not self._rolled_back()
+            self._leave(spoiled=spoiled)
+
+    def _commit(self) -> None:
+        connection = self._connection
+        try:
+            try:
+                connection.execute(statements.COMMIT)
+            except sqlite3.Error as error:
+                if not is_locked(error):
+                    raise
+                # A reader is in the way. New ones are kept out meanwhile, so it is the last.
+                self._wait.repeat(
+                    lambda: connection.execute(statements.COMMIT), error, self._path, self._verb
+                )
+        except StoreLocked:
+            raise
+        except sqlite3.Error as error:
+            raise translated(error, self._path, self._verb, committing=True) from error
+        if self._rows_written:
+            self._tally.add(statements=0, rows_written=self._rows_written, commits=1)
+
+    def _rolled_back(self) -> bool:
+        try:
+            if self._connection.in_transaction:
+                self._connection.execute(statements.ROLLBACK)
+        except sqlite3.Error:
+            return False
+        return True
+
+    # --- writing ---
+
+    def save(self, changes: Iterable[Change]) -> None:
+        new_runs: list[Params] = []
+        runs: list[tuple[Run, Run]] = []
+        new_events: list[Params] = []
+        events: list[Event] = []
+        commands: list[Params] = []
+        groups: list[Params] = []
+        for change in changes:
+            if change.run is not None:
+                if change.before is None:
+                    new_runs.append(rows.encode_run(change.run))
+                else:
+                    runs.append((change.before, change.run))
+            if change.new_events:
+                new_events.extend(map(rows.encode_new_event, change.new_events))
+            if change.events:
+                events.extend(change.events)
+            if change.command is not None:
+                commands.append(rows.encode_command(change.command))
+            if change.group is not None:
+                groups.append(rows.encode_group(change.group))
+        self._write(statements.INSERT_RUN, new_runs)
+        self._update_runs(runs)
+        self._write(statements.INSERT_COMMAND, commands)
+        self._write(statements.UPSERT_GROUP, groups)
+        self._write(statements.INSERT_EVENT, new_events)
+        self._update_events(events)
+
+    def mark_held_told(self) -> None:
+        self._write(statements.MARK_HELD_TOLD, [()])
+
+    def remove_runs(self, run_ids: Sequence[str]) -> None:
+        self._write(statements.REMOVE_EVENTS, [(run_id, run_id) for run_id in run_ids])
+        self._write(statements.REMOVE_COMMANDS, [(run_id, run_id) for run_id in run_ids])
+        self._write(statements.REMOVE_RUN, [(run_id,) for run_id in run_ids])
+
+    def _update_runs(self, runs: list[tuple[Run, Run]]) -> None:
+        params = [(*rows.run_changing(after), before.run_id, before.version) for before, after in runs]
+        if self._write(statements.UPDATE_RUN, params) == len(runs):
+            return
+        # Undone first: then the stored versions are those that did not match.
+        self._rolled_back()
+        for before, _ in runs:
+            found = self._rows(statements.RUN_VERSION, (before.run_id,))
+            if not found:
+                self._conflict("run", before.run_id, "is gone")
+            if found[0][0] != before.version:
+                self._conflict("run", before.run_id, f"has version {found[0][0]}, not {before.version}")
+        self._conflict("run", runs[0][0].run_id, "was changed twice at once, or one of its batch was")
+
+    def _update_events(self, events: list[Event]) -> None:
+        params = [(*rows.event_changing(event), event.event_id) for event in events]
+        if self._write(statements.UPDATE_EVENT, params) == len(events):
+            return
+        for event in events:
+            if not self._rows(statements.EVENT_BY_ID, (event.event_id,)):
+                self._conflict("event", event.event_id, "is gone")
+
+    def _conflict(self, what: str, key: str, is_now: str) -> NoReturn:
+        self._failure = VersionConflict(
+            f"{what} {key!r} {is_now}; it changed since it was loaded, and nothing of this transaction was"
+            f" written: {self._path}",
+            remedy="Load it again and decide again.",
+            path=self._path,
+            what=what,
+            key=key,
+        )
+        raise self._failure
+
+    def _write(self, statement: str, many: list[Params]) -> int:
+        """Run a statement once for each of ``many``; the number of rows it wrote."""
+        if not many:
+            return 0
+        if self._failure is not None:
+            raise self._failure
+        self._statements += len(many)
+        try:
+            if len(many) == 1:
+                written = self._connection.execute(statement, many[0]).rowcount
+            else:
+                written = self._connection.executemany(statement, many).rowcount
+        except BINDING_ERRORS as error:
+            self._failure = translated(error, self._path, self._verb)
+            raise self._failure from error
+        self._rows_written += written
+        return written

@@ -1,0 +1,63 @@
+"""The data of the memory store, and the lock on them."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from runcoord._core.limits import LOCK_WAIT_SECONDS
+from runcoord.errors import StoreLocked, StoreUnavailable
+from runcoord.ports import Command, Counters, Event, Group, Run
+
+MISSING: Any = object()
+
+
+class MemoryData:
+    """What several :class:`MemoryStore` share: the data, and the lock that one transaction or view holds."""
+
+    def __init__(self) -> None:
+        self.runs: dict[str, Run] = {}
+        self.run_numbers: dict[str, int] = {}
+        self.unfinished: dict[str, None] = {}
+        self.commands: dict[str, Command] = {}
+        self.groups: dict[str, Group] = {}
+        self.events: dict[str, Event] = {}
+        self.undelivered: dict[str, None] = {}
+        self.events_of_run: dict[str, tuple[str, ...]] = {}
+        self.planted: dict[tuple[str, str], tuple[str, object]] = {}
+        self.last_numbers = {"runs": 0, "events": 0}
+        self._lock = threading.Lock()
+        self._holder: tuple[int, object] | None = None
+
+    def take(self, store: object) -> None:
+        me = threading.get_ident()
+        if self._holder is not None and self._holder[0] == me:
+            if self._holder[1] is store:
+                raise RuntimeError("a transaction or view of this store is open already in this thread")
+            raise StoreLocked(
+                "the store is locked by this very thread, through another opener",
+                remedy="End the one transaction or view before the other begins.",
+            )
+        if not self._lock.acquire(timeout=LOCK_WAIT_SECONDS):
+            raise StoreLocked(
+                f"the store is locked by another thread for {LOCK_WAIT_SECONDS:g} s", remedy="Try again."
+            )
+        self._holder = (me, store)
+
+    def give_back(self) -> None:
+        self._holder = None
+        self._lock.release()
+
+
+class Opener:
+    """One opening of the data: what it counts, and whether it is closed."""
+
+    def __init__(self, data: MemoryData) -> None:
+        self.data = data
+        self.counters = Counters()
+        self.closed = False
+
+    def take(self) -> None:
+        if self.closed:
+            raise StoreUnavailable("the store is closed", remedy="Open it again.")
+        self.data.take(self)

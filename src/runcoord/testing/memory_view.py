@@ -1,0 +1,223 @@
+"""Reading from the memory store."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from types import TracebackType
+from typing import Any, Self
+
+from runcoord._core.deliveries import may_send
+from runcoord.errors import UndecodableRow, UnknownRun
+from runcoord.ports import BadRow, Command, Deadline, Event, EventKind, EventState, Group, Instant, Run, State
+from runcoord.testing.memory_data import Opener
+
+
+class MemoryView:
+    """Holds the lock for its whole block, so everything in it is one state."""
+
+    def __init__(self, opener: Opener, verb: str) -> None:
+        self._opener, self._data, self._verb = opener, opener.data, verb
+        self._open = False
+
+    def __enter__(self) -> Self:
+        self._opener.take()
+        self._open = True
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._open = False
+        self._data.give_back()
+
+    def _count(self, statements: int = 1) -> None:
+        if not self._open:
+            raise RuntimeError(f"the block of {self._verb!r} has ended; its view cannot be used any more")
+        self._opener.counters.statements += statements
+
+    # --- bad rows ---
+
+    def _require_decodable(self, table: str, key: str) -> None:
+        planted = self._data.planted.get((table, key)) if self._data.planted else None
+        if planted:
+            raise UndecodableRow(
+                f"row {key!r} of {table} cannot be understood: {planted[0]} is {planted[1]!r}",
+                remedy="Only this row is affected.",
+                table=table,
+                key=key,
+            )
+
+    def _good(self, table: str, keys: Iterable[str], bad: list[BadRow] | None) -> list[str]:
+        good = []
+        for key in keys:
+            try:
+                self._require_decodable(table, key)
+            except UndecodableRow as error:
+                if bad is not None:
+                    bad.append(BadRow.of(error))
+            else:
+                good.append(key)
+        return good
+
+    def _state_unknown(self, table: str, key: str) -> bool:
+        return self._data.planted.get((table, key), ("",))[0] == "state"
+
+    def _one(self, table: str, rows: dict[str, Any], key: str) -> Any:
+        self._count()
+        self._require_decodable(table, key)
+        return rows.get(key)
+
+    # --- single look-ups ---
+
+    def run(self, run_id: str) -> Run | None:
+        found: Run | None = self._one("runs", self._data.runs, run_id)
+        return found
+
+    def command(self, key: str) -> Command | None:
+        found: Command | None = self._one("commands", self._data.commands, key)
+        return found
+
+    def event(self, event_id: str) -> Event | None:
+        found: Event | None = self._one("events", self._data.events, event_id)
+        return found
+
+    def group(self, group_id: str) -> Group | None:
+        found: Group | None = self._one("groups", self._data.groups, group_id)
+        return found
+
+    # --- lists of runs ---
+
+    def runs(
+        self, *, states: Sequence[State] = (), after: str = "", limit: int, bad: list[BadRow] | None = None
+    ) -> list[Run]:
+        self._count()
+        data = self._data
+        if after and after not in data.runs:
+            raise UnknownRun(f"there is no run {after!r} to continue after", run=after)
+        start = data.run_numbers[after] if after else 0
+        found = [
+            run_id
+            for run_id, run in data.runs.items()
+            if data.run_numbers[run_id] > start
+            and (not states or run.state in states or self._state_unknown("runs", run_id))
+        ]
+        return [data.runs[run_id] for run_id in self._good("runs", found[:limit], bad)]
+
+    def claimable(self, now: Instant, limit: int) -> list[str]:
+        self._count()
+        accepted, expired = [], []
+        for run in self._unfinished():
+            if run.state is State.ACCEPTED:
+                accepted.append(run.run_id)
+            elif run.state is State.CLAIMED and run.lease is not None and run.lease.passed(now):
+                expired.append(run.run_id)
+        return (accepted + expired)[:limit]
+
+    def recoverable(self, now: Instant, limit: int, after: str = "") -> list[str]:
+        self._count()
+        found = [
+            run.run_id
+            for run in self._unfinished()
+            if run.run_id > after
+            and run.state is State.RUNNING
+            and run.lease is not None
+            and (run.lease.passed(now) or run.lease.implausible(now))
+        ]
+        found += [
+            key
+            for table, key in self._data.planted
+            if table == "runs" and key > after and self._state_unknown(table, key)
+        ]
+        return sorted(found)[:limit]
+
+    def _unfinished(self) -> Iterable[Run]:
+        for run_id in self._data.unfinished:
+            if not self._state_unknown("runs", run_id):
+                yield self._data.runs[run_id]
+
+    def finished_before(self, wall: float, limit: int) -> list[str]:
+        self._count()
+        data = self._data
+        found = [
+            (run.finished_at, data.run_numbers[run_id], run_id)
+            for run_id, run in data.runs.items()
+            if run.finished_at is not None
+            and run.finished_at < wall
+            and not self._state_unknown("runs", run_id)
+            and not any(event_id in data.undelivered for event_id in data.events_of_run.get(run_id, ()))
+        ]
+        return [run_id for _, _, run_id in sorted(found)[:limit]]
+
+    def load_runs(self, run_ids: Sequence[str], bad: list[BadRow]) -> list[Run]:
+        self._count()
+        runs = self._data.runs
+        return [runs[run_id] for run_id in self._good("runs", filter(runs.__contains__, run_ids), bad)]
+
+    # --- lists of events ---
+
+    def events(
+        self,
+        *,
+        states: Sequence[EventState] = (),
+        run_id: str = "",
+        after: int = 0,
+        limit: int,
+        bad: list[BadRow] | None = None,
+    ) -> list[Event]:
+        self._count()
+        data = self._data
+        ids = data.events_of_run.get(run_id, ()) if run_id else data.events
+        found = [
+            event_id
+            for event_id in ids
+            if data.events[event_id].seq > after
+            and (
+                not states or data.events[event_id].state in states or self._state_unknown("events", event_id)
+            )
+        ]
+        return [data.events[event_id] for event_id in self._good("events", found[:limit], bad)]
+
+    def sendable(self, now: Instant, owner: str, limit: int) -> list[str]:
+        self._count()
+        found = [
+            event.event_id
+            for event in self._undelivered()
+            if may_send(event, now) or (event.state is EventState.SENDING and event.owner == owner)
+        ]
+        return found[:limit]
+
+    def next_due(self) -> Deadline | None:
+        self._count()
+        waiting = [event.due for event in self._undelivered() if event.state is not EventState.HELD]
+        if not waiting:
+            return None
+        boots = sorted({due.boot_id for due in waiting})
+        first = min(due.boottime for due in waiting) if len(boots) == 1 else -math.inf
+        return Deadline(-math.inf, first, boots[0])
+
+    def untold_held(self, limit: int) -> list[Event]:
+        self._count()
+        found = self._untold_held()
+        return [self._data.events[event_id] for event_id in self._good("events", found[:limit], None)]
+
+    def count_untold_held(self) -> int:
+        self._count()
+        return len(self._untold_held())
+
+    def _untold_held(self) -> list[str]:
+        return [
+            event.event_id
+            for event in self._undelivered()
+            if event.state is EventState.HELD and not event.told and event.kind is not EventKind.DIGEST
+        ]
+
+    def _undelivered(self) -> Iterable[Event]:
+        for event_id in self._data.undelivered:
+            if not self._state_unknown("events", event_id):
+                yield self._data.events[event_id]
+
+    def load_events(self, event_ids: Sequence[str], bad: list[BadRow]) -> list[Event]:
+        self._count()
+        events = self._data.events
+        return [events[key] for key in self._good("events", filter(events.__contains__, event_ids), bad)]

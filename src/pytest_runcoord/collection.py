@@ -1,0 +1,277 @@
+"""Scenario files as pytest collects them: ``file.runcoord.yaml::scenario::variant``.
+
+The nodes are nested because pytest 9.2 compares node ids by their parts: ``--lf`` loses an item whose own
+name has ``::`` or brackets. The file is a :class:`pytest.Module` with an empty module and an item is a
+:class:`pytest.Function`, although neither is Python: so autouse fixtures of every scope apply, and plugins
+that look at ``item.function`` or ``item.module`` find what they expect.
+"""
+
+from __future__ import annotations
+
+import shlex
+import types
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_runcoord.gate import OPTIONS
+from pytest_runcoord.rendering import FailureText, excerpt, failure_text
+from pytest_runcoord.report import collection_report, failure_report
+from pytest_runcoord.runner import run_variant
+from pytest_runcoord.scenario import (
+    AnyScenario,
+    Scenario,
+    ScenarioError,
+    ScenarioFileError,
+    Variant,
+    load_file,
+    variants,
+)
+from pytest_runcoord.tally import LINE, SCENARIO, VARIANT, VERDICT, properties
+from pytest_runcoord.verbs import default_registry
+from pytest_runcoord.verdict import RunResult, Verdict
+from pytest_runcoord.vocabulary import Registry
+
+REGISTRY = pytest.StashKey[Registry]()
+TAGS = pytest.StashKey[set[str]]()
+INVALID = "invalid"
+"""Name of the one node below a scenario that is wrong."""
+COLUMNS = 80
+"""Width of reports where no terminal says its own."""
+MARKS_WITH_A_MEANING = frozenset(
+    {"filterwarnings", "parametrize", "skip", "skipif", "tryfirst", "trylast", "usefixtures", "xfail"}
+)
+"""As a tag each of these would change silently whether or how a scenario runs."""
+
+
+class ScenarioFailed(Exception):
+    """A scenario did not pass; as text the whole report."""
+
+    def __init__(self, text: FailureText) -> None:
+        super().__init__(text)
+        self.text = text
+
+    def __str__(self) -> str:
+        return "\n".join(self.text.lines())
+
+
+class ScenarioFile(pytest.Module):
+    """One ``*.runcoord.yaml``. A file that cannot be read is one collection error; its text is kept from now
+    on, since later there may be another file system, or none, under a fixture."""
+
+    text = ""
+    shown_as = ""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        # Fixtures of module scope and plugins ask for a module; pytest would import the file to have one.
+        self.obj = types.ModuleType(self.path.name.partition(".")[0])
+        self.fixture_closure: Any = None
+
+    def collect(self) -> Iterator[pytest.Collector]:
+        stash = self.config.stash
+        if REGISTRY not in stash:
+            stash[REGISTRY] = default_registry()
+        registry = stash[REGISTRY]
+        self.shown_as = _shown(self.path, self.config)
+        try:
+            found = load_file(self.path, registry, shown_as=self.shown_as)
+        except ScenarioFileError as error:
+            raise self.CollectError(str(error)) from error
+        self.text = found.text
+        for scenario in found.scenarios:
+            yield ScenarioNode.from_parent(self, name=scenario.name, scenario=scenario)
+
+    def repr_failure(  # type: ignore[override]  # as pytest's own: no style
+        self, excinfo: pytest.ExceptionInfo[BaseException]
+    ) -> Any:
+        error = excinfo.value.__cause__
+        if isinstance(error, ScenarioFileError) and not self.config.getoption("fulltrace"):
+            at = error.position
+            return collection_report(at.path, at.line, f"{at.column}: {error.problem} ({error.remedy})")
+        return super().repr_failure(excinfo)
+
+
+class ScenarioNode(pytest.Collector):
+    """One scenario of a file; below it are its variants, or one failing item if it is wrong."""
+
+    def __init__(self, *, scenario: AnyScenario, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.scenario = scenario
+
+    def collect(self) -> Iterator[ScenarioItem]:
+        scenario = self.scenario
+        if isinstance(scenario, Scenario):
+            error = _tag_error(scenario)
+            if error is None:
+                for tag in scenario.tags:
+                    self.add_marker(_mark(tag, self.config))
+                for variant in variants(scenario):
+                    yield self._item(VariantItem, variant.name, scenario.position.line, variant=variant)
+                return
+        else:
+            error = scenario.error
+        yield self._item(InvalidItem, INVALID, error.position.line, error=error)
+
+    def _item(self, kind: type[ScenarioItem], name: str, line: int, **kwargs: Any) -> ScenarioItem:
+        file = self.parent
+        assert isinstance(file, ScenarioFile)
+        item = kind.from_parent(
+            self,
+            name=name,
+            line=line,
+            file=file,
+            scenario=self.scenario,
+            closure=file.fixture_closure,
+            **kwargs,
+        )
+        # All items of a file see the same fixtures: working them out once is a tenth of an item's cost.
+        file.fixture_closure = getattr(item, "_fixtureinfo", None)
+        return item
+
+
+class ScenarioItem(pytest.Function):
+    """What pytest runs. ``line`` counts from 1."""
+
+    def __init__(
+        self,
+        *,
+        name: str,
+        parent: Any,
+        line: int,
+        file: ScenarioFile,
+        scenario: AnyScenario,
+        closure: Any,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(
+            name=name, parent=parent, callobj=self._function(scenario), fixtureinfo=closure, **kwargs
+        )
+        self.line = line
+        self.file = file
+        self.scenario: AnyScenario = scenario
+        self.user_properties += [(SCENARIO, scenario.name), (VARIANT, name), (LINE, line)]
+
+    def run_scenario(self) -> None:
+        raise NotImplementedError
+
+    def _function(self, scenario: AnyScenario) -> Callable[[], None]:
+        """What plugins see as the test function: ``pytest --collect-only -v`` prints its docstring."""
+
+        def run() -> None:
+            self.run_scenario()
+
+        run.__name__ = run.__qualname__ = scenario.name
+        run.__doc__ = scenario.says if isinstance(scenario, Scenario) else None
+        return run
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        # Not the end of the node id: pytest would show its dots as colons.
+        name = self.scenario.name
+        return self.path, self.line - 1, name if self.name == "default" else f"{name} ({self.name})"
+
+    def repr_failure(  # type: ignore[override]  # as pytest's own: no style
+        self, excinfo: pytest.ExceptionInfo[BaseException]
+    ) -> Any:
+        if isinstance(excinfo.value, ScenarioFailed) and not self.config.getoption("fulltrace"):
+            return failure_report(excinfo.value.text)
+        return super().repr_failure(excinfo)
+
+    def rerun_command(self) -> str:
+        return f"pytest -p runcoord {shlex.quote(f'{self.file.shown_as}::{self.scenario.name}::{self.name}')}"
+
+
+class InvalidItem(ScenarioItem):
+    """A scenario that is wrong: fails at the place of its first error; the rest of the file still runs."""
+
+    def __init__(self, *, error: ScenarioError, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.error = error
+        self.user_properties += [(VERDICT, "invalid")]
+
+    def run_scenario(self) -> None:
+        error, at = self.error, self.error.position
+        raise ScenarioFailed(
+            FailureText(
+                at.path,
+                at.line,
+                error.problem,
+                excerpt(self.file.text, at.line, at.column),
+                ["the scenario is not valid; nothing of it was run", f"remedy: {error.remedy}"],
+                [],
+                [f"Rerun: {self.rerun_command()}"],
+            )
+        )
+
+
+class VariantItem(ScenarioItem):
+    """One variant of one scenario."""
+
+    scenario: Scenario
+
+    def __init__(self, *, variant: Variant, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.variant = variant
+        self.runcoord_tier = str(variant.choices.get("tier", "sim"))
+
+    def run_scenario(self) -> None:
+        result = run_variant(self.scenario, self.variant, subject=self.config.stash[OPTIONS].new_subject())
+        self.user_properties += properties(result)
+        if result.verdict is Verdict.SKIPPED:
+            self._skip(result.skipped)
+        if result.verdict is not Verdict.PASSED:
+            raise ScenarioFailed(self._text(result))
+
+    def _skip(self, reason: str) -> None:
+        skipped = pytest.skip.Exception(reason or "skipped without a reason")
+        skipped._use_item_location = True  # shown at the scenario's line, as a skip mark would be
+        raise skipped
+
+    def _text(self, result: RunResult) -> FailureText:
+        return failure_text(
+            result,
+            self.file.text,
+            path=self.file.shown_as,
+            line=self.line,
+            rerun=self.rerun_command(),
+            width=_width(self.config),
+            brief=self.config.getoption("tbstyle") == "short",
+        )
+
+
+def _shown(path: Path, config: pytest.Config) -> str:
+    """A path as the user sees it: from where pytest was started, absolute if it lies elsewhere."""
+    start = config.invocation_params.dir
+    return str(path.relative_to(start) if path.is_relative_to(start) else path)
+
+
+def _width(config: pytest.Config) -> int:
+    if hasattr(config, "workerinput"):
+        return int(config.workerinput.get("runcoord_width", COLUMNS))
+    if config.pluginmanager.getplugin("terminalreporter") is None:
+        return COLUMNS
+    return config.get_terminal_writer().fullwidth
+
+
+def _mark(tag: str, config: pytest.Config) -> pytest.MarkDecorator:
+    """A tag is data of a file that may come from elsewhere, so it is registered as it is met: with
+    ``--strict-markers`` it would otherwise stop the whole run as a collection error."""
+    known = config.stash.setdefault(TAGS, set())
+    if tag not in known:
+        known.add(tag)
+        config.addinivalue_line("markers", f"{tag}: a tag of runcoord scenarios")
+    decorator: pytest.MarkDecorator = getattr(pytest.mark, tag)
+    return decorator
+
+
+def _tag_error(scenario: Scenario) -> ScenarioError | None:
+    for tag in scenario.tags:
+        if tag in MARKS_WITH_A_MEANING:
+            return ScenarioError(
+                scenario.position,
+                f"the tag '{tag}' is a mark by which pytest changes what runs",
+                "use another word; a scenario that cannot run is skipped by the capabilities it needs",
+            )
+    return None

@@ -1,0 +1,124 @@
+"""What ran, counted from pytest's reports: they alone cross from the processes that run to the teller.
+
+The properties are plain text and numbers, because JUnit files show them too and xdist can send nothing else.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from pytest_runcoord.verdict import RunResult, Verdict
+
+SCENARIO, VARIANT, LINE = "runcoord_scenario", "runcoord_variant", "runcoord_line"
+VERDICT, MISSING, EXERCISED = "runcoord_verdict", "runcoord_missing", "runcoord_invariants"
+FAILED_BY, TIER = "runcoord_failed_by", "runcoord_tier"
+MAX_NAMED = 12
+"""Names in one line of the summary; the rest are counted."""
+
+
+def properties(result: RunResult) -> list[tuple[str, object]]:
+    """What a report says about a result, beside its text."""
+    exercised = " ".join(f"{name}={count}" for name, count in result.exercised.items())
+    found: list[tuple[str, object]] = [(VERDICT, result.verdict.value)]
+    if exercised:
+        found.append((EXERCISED, exercised))
+    if result.missing:
+        found.append((MISSING, " ".join(result.missing)))
+    if "tier" in result.choices:
+        found.append((TIER, result.choices["tier"]))
+    if result.failure is not None:
+        found.append((FAILED_BY, f"{result.failure.kind.value} {result.failure.name}".strip()))
+        found.append((LINE, int(result.failure.line)))
+    return found
+
+
+@dataclass(slots=True)
+class Variant:
+    """One node as the reports told it; a later report on the same node replaces an earlier one."""
+
+    scenario: str
+    verdict: str
+    missing: tuple[str, ...] = ()
+    exercised: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Tally:
+    """All variants of a run by node id."""
+
+    variants: dict[str, Variant] = field(default_factory=dict)
+
+    def add(self, nodeid: str, when: str, outcome: str, pairs: Iterable[tuple[str, object]]) -> None:
+        """Take in one report; reports on anything but scenarios are passed over."""
+        found = dict(pairs)
+        if SCENARIO not in found or not (when == "call" or outcome != "passed"):
+            return
+        if when != "call" and nodeid in self.variants:
+            return
+        exercised = [each.partition("=") for each in str(found.get(EXERCISED, "")).split()]
+        self.variants[nodeid] = Variant(
+            nodeid.rpartition("::")[0],
+            # Without a verdict something around the scenario failed or skipped it, so it did not run.
+            str(found.get(VERDICT, Verdict.SKIPPED.value if outcome == "skipped" else "error")),
+            tuple(str(found.get(MISSING, "")).split()),
+            {name: int(count) for name, _, count in exercised},
+        )
+
+    def verdicts(self) -> Counter[str]:
+        return Counter(each.verdict for each in self.variants.values())
+
+    def scenarios_run(self) -> int:
+        """Scenarios of which at least one variant ran to a verdict."""
+        ran = {Verdict.PASSED.value, Verdict.FAILED.value, Verdict.UNKNOWN.value}
+        return len({each.scenario for each in self.variants.values() if each.verdict in ran})
+
+    def exercised(self) -> Counter[str]:
+        """For every invariant that was on watch how often it could have failed; zero counts too."""
+        total: Counter[str] = Counter()
+        for each in self.variants.values():
+            for name, count in each.exercised.items():
+                total[name] += count
+        return total
+
+    def missing(self) -> Counter[str]:
+        """Capabilities that the subject lacks, with the number of variants skipped for each."""
+        return Counter(name for each in self.variants.values() for name in each.missing)
+
+    def counts_line(self) -> str:
+        scenarios = len({each.scenario for each in self.variants.values()})
+        verdicts = self.verdicts()
+        order = [*(each.value for each in Verdict), "invalid", "error"]
+        counted = ", ".join(f"{verdicts[name]} {name}" for name in order if verdicts[name])
+        return f"{_plural(scenarios, 'scenario')} in {_plural(len(self.variants), 'variant')}: {counted}"
+
+    def summary(self) -> list[str]:
+        """The lines for the end of a run."""
+        lines = [self.counts_line()]
+        missing, exercised = self.missing(), self.exercised()
+        if missing:
+            lines.append(f"skipped for what the subject lacks: {_counted(missing)}")
+        if any(exercised.values()):
+            lines.append(f"invariants with occasions to fail: {_counted(exercised)}")
+        if never := never_exercised(exercised):
+            lines.append(f"never exercised, so nothing is known about: {_named(never)}")
+        return lines
+
+
+def never_exercised(exercised: Mapping[str, int]) -> list[str]:
+    return sorted(name for name, count in exercised.items() if not count)
+
+
+def _counted(counts: Counter[str]) -> str:
+    """All of them: which were looked at is what the reader wants to know."""
+    return ", ".join(f"{name} {count}" for name, count in counts.most_common() if count)
+
+
+def _named(names: list[str]) -> str:
+    more = len(names) - MAX_NAMED
+    return ", ".join(names[:MAX_NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def _plural(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"

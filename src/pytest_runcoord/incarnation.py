@@ -1,0 +1,110 @@
+"""One incarnation of one owner, and the verbs asked of it."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from pytest_runcoord.subject import Answer, Timer
+from runcoord.ports import Counters
+
+
+class Life(enum.StrEnum):
+    """Whether an incarnation runs."""
+
+    ALIVE = "alive"
+    PAUSED = "paused"
+    CRASHED = "crashed"
+    CLOSED = "closed"
+
+
+class Process(Protocol):
+    """Where a session lives: in this process, or in one of its own."""
+
+    def call(self, verb: str, args: Mapping[str, Any], given: str = "", keep: str = "") -> dict[str, Any]:
+        """Ask the session for a verb. ``given`` names the object to hand in as its first argument, ``keep``
+        the name under which the answer's object is kept. Raises what the session raises."""
+
+    def timers(self) -> list[tuple[str, Timer]]: ...
+
+    def counters(self) -> Counters | None: ...
+
+    def close(self) -> None: ...
+
+    def kill(self) -> None: ...
+
+
+@dataclass(slots=True)
+class Handle:
+    """What a scenario calls by a name given with ``as``: a lease, a delivery or an execution."""
+
+    name: str
+    kind: str
+    owner: str
+    incarnation: int
+    run: str | None
+    epoch: int | None
+
+
+@dataclass(slots=True)
+class Incarnation:
+    """One start of one owner."""
+
+    owner: str
+    number: int
+    process: Process | None = None
+    life: Life = Life.ALIVE
+    stalled: set[str] = field(default_factory=set)
+    """Names of timers that do not fire now."""
+    faults: list[Fault] = field(default_factory=list)
+
+    @property
+    def owner_id(self) -> str:
+        """Unique to this start, as owner ids must be."""
+        return f"{self.owner}#{self.number}"
+
+
+@dataclass(slots=True)
+class Fault:
+    """A fault that calls of one kind meet, ``times`` times (``None``: until taken away)."""
+
+    verb: str
+    kind: str
+    times: int | None = 1
+
+
+class LocalProcess:
+    """A session in this process. A crash is fencing: its ports refuse from then on."""
+
+    def __init__(self, session: Any) -> None:
+        self._session = session
+        self._kept: dict[str, Any] = {}
+
+    def call(self, verb: str, args: Mapping[str, Any], given: str = "", keep: str = "") -> dict[str, Any]:
+        method = getattr(self._session, verb)
+        answer: Answer = method(self._kept[given], **args) if given else method(**args)
+        if answer.handle is not None:
+            if keep:
+                self._kept[keep] = answer.handle
+            if given and verb in ("renew", "reacquire"):
+                self._kept[given] = answer.handle
+        return answer.values
+
+    def holds(self, name: str) -> bool:
+        return name in self._kept
+
+    def timers(self) -> list[tuple[str, Timer]]:
+        timers: list[tuple[str, Timer]] = self._session.timers()
+        return timers
+
+    def counters(self) -> Counters | None:
+        counters: Counters | None = self._session.counters()
+        return counters
+
+    def close(self) -> None:
+        self._session.close()
+
+    def kill(self) -> None:
+        self._session.abandon()

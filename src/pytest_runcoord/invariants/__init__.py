@@ -1,0 +1,48 @@
+"""What must always be so. Each invariant is fed every ended history entry once, is asked after every step and
+at the end, and counts how often it was *exercised*: had occasion to fail. One that never had is
+reported as such, not called green.
+
+A new invariant is a subclass of :class:`Invariant` with an ``id`` and a sentence in ``says``, added to
+:data:`INVARIANTS`; it raises :class:`Violated`.
+"""
+
+from __future__ import annotations
+
+from pytest_runcoord.invariants.base import Invariant, Violated, Watch
+from pytest_runcoord.invariants.delivery import (
+    DeliveredToSomeone,
+    NothingLost,
+    ResultKept,
+    SameEventSameBytes,
+)
+from pytest_runcoord.invariants.ownership import EpochRises, LiveLeaseKept, OwnerTold, StaleOwnerRefused
+from pytest_runcoord.invariants.progress import (
+    BoundedAndClean,
+    Converges,
+    IdleIsFree,
+    NoSilentZero,
+    OneBadApple,
+    WorkInProportion,
+)
+from pytest_runcoord.invariants.verdicts import OneOutcome, StopWins
+
+INVARIANTS: tuple[type[Invariant], ...] = (
+    OneOutcome,
+    EpochRises,
+    StaleOwnerRefused,
+    LiveLeaseKept,
+    OwnerTold,
+    Converges,
+    StopWins,
+    DeliveredToSomeone,
+    SameEventSameBytes,
+    NothingLost,
+    ResultKept,
+    OneBadApple,
+    IdleIsFree,
+    WorkInProportion,
+    NoSilentZero,
+    BoundedAndClean,
+)
+
+__all__ = ["INVARIANTS", "Invariant", "Violated", "Watch"]

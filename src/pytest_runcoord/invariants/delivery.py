@@ -1,0 +1,136 @@
+"""Invariants about what reaches a destination, and what stays in the store."""
+
+from __future__ import annotations
+
+import json
+
+from pytest_runcoord.history import Entry
+from pytest_runcoord.invariants.base import Invariant
+from pytest_runcoord.subject import Snapshot
+
+
+class DeliveredToSomeone(Invariant):
+    id = "delivered-to-someone"
+    says = "Nothing is acknowledged without an acceptance by its destination."
+    needs = frozenset({"outbox"})
+
+    def __init__(self, *world: object) -> None:
+        super().__init__(*world)  # type: ignore[arg-type]
+        self._accepted: set[str] = set()
+
+    def see(self, entry: Entry, before: Snapshot) -> None:
+        if entry.kind == "message" and entry.status == "accepted":
+            self._accepted.add(str(entry.data["event"]))
+        elif entry.kind == "world" and entry.what == "accepted elsewhere":
+            self._accepted.add(str(entry.data["event"]))
+
+    def compare(self, before: Snapshot, after: Snapshot) -> None:
+        for event_id, event in after.events.items():
+            earlier = before.events.get(event_id)
+            if event.state != "delivered" or (earlier is not None and earlier.state == "delivered"):
+                continue
+            self.exercised += 1
+            if event_id not in self._accepted or not event.destination:
+                self.fail(
+                    f"{event_id} counts as delivered, and nobody accepted it",
+                    expected=f"an acceptance by {event.destination or 'some destination'!r}",
+                    seen="none",
+                )
+
+
+class SameEventSameBytes(Invariant):
+    id = "same-event-same-bytes"
+    says = "Every copy of an event has the same id and bytes."
+    needs = frozenset({"outbox"})
+
+    def __init__(self, *world: object) -> None:
+        super().__init__(*world)  # type: ignore[arg-type]
+        self._bodies: dict[str, bytes] = {}
+
+    def see(self, entry: Entry, before: Snapshot) -> None:
+        if entry.kind != "message":
+            return
+        event, body = str(entry.data["event"]), entry.data["body"]
+        earlier = self._bodies.setdefault(event, body)
+        if earlier is not body:
+            self.exercised += 1
+        if earlier != body:
+            self.fail(
+                f"two copies of {event} differ",
+                expected=earlier.decode(errors="replace"),
+                seen=body.decode(errors="replace"),
+            )
+
+    def compare(self, before: Snapshot, after: Snapshot) -> None:
+        for event_id, event in after.events.items():
+            sent = self._bodies.get(event_id)
+            if sent is not None and sent != event.body.encode():
+                self.fail(f"the stored body of {event_id} is not the one sent", expected=repr(sent), seen=event.body)
+
+
+class NothingLost(Invariant):
+    id = "nothing-lost"
+    says = "What was acknowledged as accepted is there after any crash."
+
+    def __init__(self, *world: object) -> None:
+        super().__init__(*world)  # type: ignore[arg-type]
+        self._accepted: set[str] = set()
+        self._crashed = False
+
+    def see(self, entry: Entry, before: Snapshot) -> None:
+        if entry.kind == "verb" and entry.status == "ok":
+            if entry.what in ("submit", "retry", "submit_through_thread") and not entry.data.get("cancelled"):
+                self._accepted.add(str(entry.data["run"]))
+            elif entry.what in ("recover", "startup") and entry.data.get("pruned"):
+                self._accepted &= set(self.world.snapshot().runs)
+        elif entry.what == "crash":
+            self._crashed = True
+
+    def compare(self, before: Snapshot, after: Snapshot) -> None:
+        self._check(after)
+
+    def end(self, snapshot: Snapshot) -> None:
+        self._check(snapshot)
+
+    def _check(self, snapshot: Snapshot) -> None:
+        if self._crashed:
+            self.exercised += len(self._accepted)
+        known_bad = {row.key for row in snapshot.bad}
+        for run_id in self._accepted:
+            if run_id not in snapshot.runs and run_id not in known_bad:
+                self.fail(f"{run_id} was accepted and is gone", expected="it is in the store", seen="no such run")
+
+
+class ResultKept(Invariant):
+    id = "result-kept"
+    says = "A result that existed before is reachable from the delivered event."
+
+    def __init__(self, *world: object) -> None:
+        super().__init__(*world)  # type: ignore[arg-type]
+        self._results: dict[str, str] = {}
+
+    def see(self, entry: Entry, before: Snapshot) -> None:
+        if entry.kind == "verb" and entry.what in ("complete", "finish") and entry.status in ("ok", "unknown"):
+            result = entry.data.get("result")
+            if result and entry.data.get("ended") != "lost" and entry.status == "ok":
+                self._results.setdefault(str(entry.data["on"]), result)
+
+    def end(self, snapshot: Snapshot) -> None:
+        for run_id, result in self._results.items():
+            run, event = snapshot.runs.get(run_id), snapshot.events.get(f"{run_id}/finished")
+            if run is None:
+                continue
+            self.exercised += 1
+            if not run.result or not result.startswith(run.result):
+                self.fail(f"the result of {run_id} was lost", expected=repr(result[:80]), seen=repr(run.result[:80]))
+            if len(run.result) < len(result) and not run.result_truncated:
+                self.fail(
+                    f"the result of {run_id} was cut silently", expected="marked as truncated", seen="not marked"
+                )
+            told = json.loads(event.body).get("result") if event is not None else None
+            if told != run.result:
+                self.fail(
+                    f"the event of {run_id} does not carry its result",
+                    expected=repr(run.result[:80]),
+                    seen=repr(told)[:80],
+                )

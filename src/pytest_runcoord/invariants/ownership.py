@@ -1,0 +1,158 @@
+"""Invariants about who owns a run."""
+
+from __future__ import annotations
+
+from pytest_runcoord.history import Entry
+from pytest_runcoord.incarnation import Life
+from pytest_runcoord.invariants.base import Invariant
+from pytest_runcoord.subject import RunSeen, Snapshot
+
+ACQUIRING = frozenset({"claim", "claim_next", "reacquire", "execute"})
+WRITING = frozenset({"start", "renew", "reacquire", "release", "progress", "publish", "complete", "finish"})
+
+
+class EpochRises(Invariant):
+    id = "epoch-rises"
+    says = "Every acquisition raises the epoch; it never falls or empties."
+
+    def __init__(self, *world: object) -> None:
+        super().__init__(*world)  # type: ignore[arg-type]
+        self._highest: dict[str, int] = {}
+
+    def see(self, entry: Entry, before: Snapshot) -> None:
+        if entry.kind != "verb" or entry.what not in ACQUIRING or entry.status != "ok":
+            return
+        run, epoch = entry.data.get("run"), entry.data.get("epoch")
+        if not isinstance(run, str) or not isinstance(epoch, int):
+            return
+        known = self._highest.get(run, 0)
+        if known:
+            self.exercised += 1
+        if epoch <= known:
+            self.fail(
+                f"{entry.actor} acquired {run} without a new epoch",
+                expected=f"an epoch above {known}",
+                seen=f"epoch {epoch}",
+            )
+        self._highest[run] = epoch
+
+    def compare(self, before: Snapshot, after: Snapshot) -> None:
+        for run_id, seen in after.runs.items():
+            earlier = before.runs.get(run_id)
+            if earlier is None:
+                continue
+            if seen.epoch < earlier.epoch:
+                self.fail(
+                    f"the epoch of {run_id} fell", expected=f"at least {earlier.epoch}", seen=str(seen.epoch)
+                )
+            if seen.epoch != earlier.epoch:
+                self.exercised += 1
+                self._highest[run_id] = max(self._highest.get(run_id, 0), seen.epoch)
+            elif seen.owner and earlier.owner and seen.owner != earlier.owner:
+                self.fail(
+                    f"{run_id} changed its owner without a new epoch",
+                    expected=f"an epoch above {earlier.epoch}",
+                    seen=f"owner {earlier.owner} became {seen.owner} at epoch {seen.epoch}",
+                )
+
+
+class StaleOwnerRefused(Invariant):
+    id = "stale-owner-refused"
+    says = "No write by a lower epoch lands."
+
+    def see(self, entry: Entry, before: Snapshot) -> None:
+        if entry.kind != "verb" or entry.what not in WRITING:
+            return
+        run, epoch = entry.data.get("on"), entry.data.get("with_epoch")
+        newest = before.runs.get(run) if isinstance(run, str) else None
+        if newest is None or not isinstance(epoch, int) or epoch >= newest.epoch:
+            return
+        self.exercised += 1
+        if entry.status == "ok" and entry.data.get("ended") != "lost" and entry.data.get("epoch", epoch) == epoch:
+            self.fail(
+                f"{entry.what} by {entry.actor} landed on {run}, which somebody acquired since",
+                expected=f"refused: its epoch is {epoch}, the newest is {newest.epoch}",
+                seen="accepted",
+            )
+
+
+class LiveLeaseKept(Invariant):
+    id = "live-lease-kept"
+    says = "No takeover of an unexpired lease without proof of death."
+
+    def see(self, entry: Entry, before: Snapshot) -> None:
+        if entry.kind != "verb" or entry.what not in ("claim", "claim_next", "execute", "recover", "startup"):
+            return
+        now = self.world.instant()
+        actor = f"{entry.actor}#{entry.data.get('start')}"
+        wanted = entry.data.get("on")
+        for run in before.runs.values():
+            held = run.lease is not None and not run.lease.passed(now) and run.owner != actor
+            if held and wanted in (None, run.run_id):
+                self.exercised += 1
+
+    def compare(self, before: Snapshot, after: Snapshot) -> None:
+        now = self.world.instant()
+        for run_id, was in before.runs.items():
+            seen = after.runs.get(run_id)
+            if seen is None or was.lease is None or was.lease.passed(now):
+                continue
+            if seen.owner not in ("", was.owner) or self._ended_by_another(was, seen):
+                self.fail(
+                    f"the live lease of {was.owner} on {run_id} was taken",
+                    expected=f"nobody acquires it for another {was.lease.remaining(now):.1f} s",
+                    seen=f"{seen.owner} has it as {seen.state} at epoch {seen.epoch}",
+                )
+
+    def _ended_by_another(self, was: RunSeen, seen: RunSeen) -> bool:
+        """Interrupted under a live lease: only its owner may do that, and it did not."""
+        return seen.outcome == "interrupted" and seen.epoch != was.epoch
+
+
+class OwnerTold(Invariant):
+    id = "owner-told"
+    says = "A holder that lost its run has no effect afterwards, and is told."
+    needs = frozenset({"executor"})
+
+    def __init__(self, *world: object) -> None:
+        super().__init__(*world)  # type: ignore[arg-type]
+        self._lost: set[str] = set()
+
+    def see(self, entry: Entry, before: Snapshot) -> None:
+        if entry.kind != "verb" or entry.what not in ("effect", "finish", "hold"):
+            return
+        run_id = str(entry.data.get("on"))
+        run = before.runs.get(run_id)
+        if run is None or run.owner in ("", f"{entry.actor}#{entry.data.get('start')}"):
+            return
+        self.exercised += 1
+        landed = entry.status == "ok" and (
+            entry.what == "effect" or (entry.what == "finish" and entry.data.get("ended") != "lost")
+        )
+        if landed:
+            self.fail(
+                f"{entry.actor} lost {run_id} to {run.owner} and had an effect afterwards",
+                expected=f"{entry.what} is refused",
+                seen="it went through",
+            )
+
+    def settle(self) -> None:
+        snapshot = self.world.snapshot()
+        for handle in self.world.handles.values():
+            if handle.kind != "execution" or handle.run is None:
+                continue
+            run = snapshot.runs.get(handle.run)
+            incarnation = self.world.owners.get(handle.owner)
+            alive = incarnation is not None and incarnation.life is Life.ALIVE
+            if run is None or not alive or incarnation is None or incarnation.number != handle.incarnation:
+                continue
+            if run.owner == incarnation.owner_id or incarnation.process is None:
+                continue
+            self.exercised += 1
+            hold = incarnation.process.call("hold", {}, handle.name)
+            if hold["hold"] == "held":
+                self.fail(
+                    f"{handle.owner} lost {handle.run} to {run.owner} and was never told",
+                    expected="its hold ends",
+                    seen="it still believes that it holds the run",
+                )

@@ -1,0 +1,223 @@
+"""Invariants about getting on: everything ends, nothing waits for a bad neighbour, idle costs nothing."""
+
+from __future__ import annotations
+
+from pytest_runcoord.history import Entry
+from pytest_runcoord.invariants.base import Invariant
+from pytest_runcoord.subject import EventSeen, RunSeen, Snapshot
+
+SWEEPING = frozenset({"recover", "startup"})
+ROWS_PER_CHANGE = 4
+"""Rows that one ended run may cost: the run, its event, its group, its retry or its command."""
+FIXED_ROWS = 4
+"""Rows that one sweep may cost besides: a digest and its marks."""
+FIELD_LIMITS = {
+    "task": 1_000,
+    "agent": 200,
+    "conversation_key": 500,
+    "error": 2_000,
+    "result": 64 * 1024,
+    "progress": 2_000,
+}
+"""Characters that the design allows in a stored field."""
+MAX_BODY_BYTES = 2 * 1024 * 1024
+"""Bytes of one event: a result at its limit in the worst encoding, and the other fields."""
+
+
+def recoverable(run: RunSeen, world_now: object) -> bool:
+    """A started run whose lease has run out."""
+    return run.state == "running" and run.lease is not None and run.lease.passed(world_now)  # type: ignore[arg-type]
+
+
+class Converges(Invariant):
+    id = "converges"
+    says = (
+        "When faults stop, every accepted run is finished or claimable, and every event delivered or visibly "
+        "held, within the stated sweeps."
+    )
+
+    def end(self, snapshot: Snapshot) -> None:
+        now = self.world.instant()
+        for run in snapshot.runs.values():
+            self.exercised += 1
+            waiting = run.state == "accepted" or (
+                run.state == "claimed" and run.lease is not None and run.lease.passed(now)
+            )
+            if run.outcome is None and not waiting:
+                self.fail(
+                    f"{run.run_id} never ended",
+                    expected="finished or claimable after the faults stopped",
+                    seen=f"{run.state}, owner {run.owner or 'nobody'}, epoch {run.epoch}",
+                )
+        for event in snapshot.events.values():
+            self.exercised += 1
+            if event.state not in ("delivered", "held"):
+                self.fail(
+                    f"{event.event_id} was neither delivered nor held",
+                    expected="delivered or held after the faults stopped",
+                    seen=f"{event.state}, attempt {event.attempt}, {event.reason or 'no reason'}",
+                )
+
+
+class OneBadApple(Invariant):
+    id = "one-bad-apple"
+    says = "A bad run, folder or destination delays no other."
+
+    def see(self, entry: Entry, before: Snapshot) -> None:
+        if entry.kind != "verb" or entry.status not in ("ok", "failed") or entry.what not in (*SWEEPING, "deliver"):
+            return
+        destinations = self.world.destinations
+        sick = {name for name, place in destinations.items() if not place.healthy}
+        after = self.world.snapshot()
+        if not after.bad and not sick:
+            return
+        now = self.world.instant()
+        if entry.status == "failed":
+            self.fail("one bad row or destination ended the whole sweep", expected="a report", seen="an exception")
+        if entry.data.get("unfinished"):
+            return
+        if entry.what in SWEEPING:
+            for run in after.runs.values():
+                self.exercised += 1
+                if recoverable(run, now):
+                    self.fail(
+                        f"{run.run_id} was left behind by a sweep that met something bad",
+                        expected="recovered with the rest",
+                        seen=f"still {run.state}",
+                    )
+        for event in after.events.values():
+            if event.destination in destinations and event.destination not in sick:
+                self.exercised += 1
+                if _due(event, now) and not _offered_by(entry, event):
+                    self.fail(
+                        f"{event.event_id} waits behind something bad",
+                        expected=f"delivered to {event.destination}, which accepts",
+                        seen=f"{event.state}, attempt {event.attempt}",
+                    )
+
+
+def _due(event: EventSeen, now: object) -> bool:
+    return event.state == "pending" and event.due is not None and event.due.passed(now)  # type: ignore[arg-type]
+
+
+def _offered_by(entry: Entry, event: EventSeen) -> bool:
+    """An event that was offered and failed is not waiting behind another."""
+    return event.reason != ""
+
+
+class IdleIsFree(Invariant):
+    id = "idle-is-free"
+    says = "A sweep with nothing to do writes no row and raises no epoch."
+
+    def __init__(self, *world: object) -> None:
+        super().__init__(*world)  # type: ignore[arg-type]
+        self.sweeps_looked_at = 0
+
+    def sweep(self, before: Snapshot, after: Snapshot, rows: int | None) -> None:
+        """One sweep in which nothing else happened."""
+        now = self.world.instant()
+        busy = (
+            any(recoverable(run, now) for run in before.runs.values())
+            or any(event.state in ("pending", "sending") for event in before.events.values())
+            or before.runs.keys() != after.runs.keys()
+            or (self.world.plan.settings.get("operator") and any(e.state == "held" for e in before.events.values()))
+        )
+        if busy or rows is None:
+            return
+        self.exercised += 1
+        if rows:
+            self.fail("a sweep with nothing to do wrote", expected="0 rows", seen=f"{rows} rows")
+        for run_id, run in after.runs.items():
+            if run_id in before.runs and run.epoch != before.runs[run_id].epoch:
+                self.fail(
+                    f"a sweep with nothing to do raised the epoch of {run_id}",
+                    expected=str(before.runs[run_id].epoch),
+                    seen=str(run.epoch),
+                )
+
+
+class WorkInProportion(Invariant):
+    id = "work-in-proportion"
+    says = "Rows written grow with what changed, not with what exists."
+
+    def sweep(self, before: Snapshot, after: Snapshot, rows: int | None) -> None:
+        """One sweep in which nothing else happened."""
+        if rows is None:
+            return
+        changed = sum(run != before.runs.get(run_id) for run_id, run in after.runs.items())
+        events = sum(event != before.events.get(event_id) for event_id, event in after.events.items())
+        if not changed and not events:
+            return
+        self.exercised += 1
+        most = ROWS_PER_CHANGE * (changed + events) + FIXED_ROWS
+        if rows > most:
+            self.fail(
+                "a sweep wrote more than its changes account for",
+                expected=f"at most {most} rows for {changed} changed runs and {events} changed events",
+                seen=f"{rows} rows",
+            )
+
+
+class NoSilentZero(Invariant):
+    id = "no-silent-zero"
+    says = "What was skipped or refused is counted and named; an empty report means it looked."
+
+    def see(self, entry: Entry, before: Snapshot) -> None:
+        if entry.kind != "verb" or entry.status != "ok" or entry.what not in (*SWEEPING, "deliver"):
+            return
+        after = self.world.snapshot()
+        now = self.world.instant()
+        if after.bad and entry.what in SWEEPING and any(row.table == "runs" for row in after.bad):
+            self.exercised += 1
+            if not entry.data.get("bad"):
+                self.fail(
+                    "a row that cannot be read was passed over in silence",
+                    expected=f"the report counts {', '.join(row.key for row in after.bad)}",
+                    seen="bad=0",
+                )
+        skipped = [
+            event
+            for event in after.events.values()
+            if event.state in ("pending", "sending") and event.due is not None and event.due.passed(now)
+        ]
+        ended = sum(
+            run.outcome is not None and before.runs.get(run_id, run).outcome is None
+            for run_id, run in after.runs.items()
+        )
+        if skipped or ended:
+            self.exercised += 1
+        counted = sum(int(entry.data.get(name, 0)) for name in ("interrupted", "stopped", "capped", "bad"))
+        if ended and entry.what in SWEEPING and not counted:
+            self.fail("a sweep ended runs and reported none", expected=f"{ended} counted", seen="all zero")
+        if skipped and not (entry.data.get("unfinished") or entry.data.get("postponed") or entry.data.get("bad")):
+            self.fail(
+                "events that are due were passed over in silence",
+                expected=f"the report counts {', '.join(event.event_id for event in skipped[:5])}",
+                seen=str({name: value for name, value in entry.data.items() if isinstance(value, int)}),
+            )
+
+
+class BoundedAndClean(Invariant):
+    id = "bounded-and-clean"
+    says = "Stored and delivered fields are within their limits and redacted."
+
+    def compare(self, before: Snapshot, after: Snapshot) -> None:
+        for run_id, run in after.runs.items():
+            if run is before.runs.get(run_id):
+                continue
+            for name, size in run.sizes.items():
+                limit = FIELD_LIMITS.get(name)
+                if limit is None:
+                    continue
+                self.exercised += size * 2 > limit
+                if size > limit:
+                    self.fail(
+                        f"{name} of {run_id} is over its limit", expected=f"at most {limit} characters", seen=str(size)
+                    )
+        for event in after.events.values():
+            if len(event.body) > MAX_BODY_BYTES:
+                self.fail(
+                    f"{event.event_id} is over its limit",
+                    expected=f"at most {MAX_BODY_BYTES} bytes",
+                    seen=str(len(event.body)),
+                )

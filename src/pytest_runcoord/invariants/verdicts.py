@@ -1,0 +1,91 @@
+"""Invariants about how a run ends."""
+
+from __future__ import annotations
+
+from pytest_runcoord.history import Entry
+from pytest_runcoord.invariants.base import Invariant
+from pytest_runcoord.subject import Snapshot
+
+
+class OneOutcome(Invariant):
+    id = "one-outcome"
+    says = "A run has at most one outcome, and it never changes."
+
+    def compare(self, before: Snapshot, after: Snapshot) -> None:
+        for run_id, was in before.runs.items():
+            if was.outcome is None:
+                continue
+            self.exercised += 1
+            seen = after.runs.get(run_id)
+            if seen is None:
+                continue  # pruned; nothing-lost speaks about that
+            if (seen.outcome, seen.result, seen.error) != (was.outcome, was.result, was.error):
+                self.fail(
+                    f"the outcome of {run_id} changed",
+                    expected=f"{was.outcome} (result {was.result!r}, error {was.error!r})",
+                    seen=f"{seen.outcome} (result {seen.result!r}, error {seen.error!r})",
+                )
+
+    def end(self, snapshot: Snapshot) -> None:
+        terminal: dict[str, str] = {}
+        for event in snapshot.events.values():
+            if event.kind != "run.finished":
+                continue
+            self.exercised += 1
+            if event.run_id in terminal:
+                self.fail(
+                    f"{event.run_id} has two terminal events",
+                    expected="one",
+                    seen=f"{terminal[event.run_id]} and {event.event_id}",
+                )
+            terminal[event.run_id] = event.event_id
+        for run in snapshot.runs.values():
+            if run.outcome is not None and run.run_id not in terminal:
+                self.fail(
+                    f"{run.run_id} ended without a terminal event",
+                    expected="one event, written together with the outcome",
+                    seen="none",
+                )
+
+
+class StopWins(Invariant):
+    id = "stop-wins"
+    says = "A run whose stop was accepted before its outcome was committed ends as stopped."
+    needs = frozenset({"stop"})
+
+    def __init__(self, *world: object) -> None:
+        super().__init__(*world)  # type: ignore[arg-type]
+        self._stopped: set[str] = set()
+
+    def see(self, entry: Entry, before: Snapshot) -> None:
+        if entry.kind != "verb" or entry.what != "stop" or entry.status != "ok":
+            return
+        run_id = str(entry.data.get("run"))
+        run = before.runs.get(run_id)
+        answered = entry.data.get("outcome")
+        if run is not None and run.outcome is not None:
+            self.exercised += 1
+            if answered != run.outcome:
+                self.fail(
+                    f"the stop of {run_id} was not told how it ended",
+                    expected=f"the answer says {run.outcome}",
+                    seen=f"the answer says {answered}",
+                )
+        elif answered in (None, "stopped"):
+            self._stopped.add(run_id)
+
+    def compare(self, before: Snapshot, after: Snapshot) -> None:
+        for run in after.runs.values():
+            if run.stop_requested and run.outcome is None:
+                self._stopped.add(run.run_id)
+
+    def end(self, snapshot: Snapshot) -> None:
+        for run_id in self._stopped:
+            run = snapshot.runs.get(run_id)
+            self.exercised += 1
+            if run is not None and run.outcome != "stopped":
+                self.fail(
+                    f"{run_id} was to stop, and did not end as stopped",
+                    expected="outcome stopped",
+                    seen=f"outcome {run.outcome}",
+                )

@@ -1,0 +1,44 @@
+"""The closed list of named effects. A scenario may crash at one of them, or do something meanwhile.
+
+For every transaction of the coordinator that writes, ``before-X`` is before it is begun (nothing was
+written), ``before-commit`` is when all is decided and nothing durable, ``after-X`` is when it is durable
+and nobody was told yet. They are interface: names are added, never changed.
+"""
+
+from __future__ import annotations
+
+TRANSACTIONS = {
+    "accept": "a submission is made durable",
+    "retry": "a new run is linked to the old one",
+    "claim": "a run is acquired",
+    "start": "the start of the work is made durable",
+    "renew": "a lease is renewed",
+    "reacquire": "an expired lease is taken again",
+    "release": "a run is given back",
+    "progress": "progress is recorded",
+    "publish": "a note is written to the outbox",
+    "finish": "the outcome is recorded together with its event",
+    "stop": "a stop is made durable",
+    "recover": "a batch of recoverable runs is ended",
+    "digest": "the digest of held events is written",
+    "dispatch": "events are claimed for delivery",
+    "acknowledge": "answers of destinations are recorded",
+    "postpone": "a failed attempt is recorded",
+    "refuse": "a refusal for good is recorded",
+    "replay": "a held event is made due again",
+    "prune": "old runs are removed",
+}
+
+OTHERS = {
+    "before-commit": "in any of these transactions: decided, not yet durable",
+    "after-commit": "any of these transactions became durable",
+    "after-read": "a sweep has read which runs it may recover, and has decided nothing yet",
+    "before-send": "a destination is about to be offered an event",
+    "after-send": "a destination has answered, and the answer is not recorded",
+}
+
+MOMENTS: dict[str, str] = (
+    {f"before-{name}": f"before {meaning}" for name, meaning in TRANSACTIONS.items()}
+    | {f"after-{name}": f"after {meaning}" for name, meaning in TRANSACTIONS.items()}
+    | OTHERS
+)

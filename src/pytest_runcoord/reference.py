@@ -1,0 +1,416 @@
+"""The reference coordinator as a subject: production assembly, opened the documented way."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from pytest_runcoord.probed_ports import FaultyStore, ProbedDestination
+from pytest_runcoord.subject import (
+    CAPABILITIES,
+    Answer,
+    EventSeen,
+    RunSeen,
+    Snapshot,
+    SubjectWorld,
+    Timer,
+)
+from runcoord import (
+    AsyncCalls,
+    Coordinator,
+    Delivery,
+    Event,
+    Execution,
+    Lease,
+    Outcome,
+    Ports,
+    Renewal,
+    Run,
+    Settings,
+    StoreError,
+    SweepReport,
+    open_coordinator,
+)
+from runcoord.errors import Refused
+from runcoord.ports import Counters, Ids
+from runcoord.testing import MemoryData, MemoryStore
+
+STORE_NAME = "runs.db"
+SNAPSHOT_LIMIT = 1_000
+"""Rows in one page of a snapshot."""
+
+
+class _WorldIds(Ids):
+    def __init__(self, new_id: Callable[[str], str]) -> None:
+        self._new_id = new_id
+
+    def new(self, prefix: str) -> str:
+        return self._new_id(prefix)
+
+
+class Reference:
+    """``runcoord`` itself, on the documented default store."""
+
+    name = "runcoord"
+    capabilities = frozenset(CAPABILITIES)
+
+    def __init__(self, store: str = "default") -> None:
+        self._store = store
+
+    def open(self, owner: str, world: SubjectWorld) -> ReferenceSession:
+        table = None
+        if world.destinations is not None:
+            table = {name: ProbedDestination(world.probe) for name in world.destinations}
+        ports = Ports(
+            clock=world.clock,
+            sleeper=world.sleeper,
+            ids=_WorldIds(world.new_id),
+            bounded=world.bounded,
+            store=self._memory(world),
+            wrap_store=lambda store: FaultyStore(store, world.probe),
+        )
+        coordinator = open_coordinator(
+            world.directory / STORE_NAME,
+            destinations=table,
+            settings=Settings(**world.settings),
+            owner=owner,
+            ports=ports,
+        )
+        return ReferenceSession(coordinator, world)
+
+    def refusal(self, error: BaseException) -> str | None:
+        return error.code if isinstance(error, Refused | StoreError) else None
+
+    def snapshot(self, world: SubjectWorld) -> Snapshot:
+        observer = world.shared.get("observer")
+        if observer is None:
+            path = world.directory / STORE_NAME
+            memory = self._memory(world)
+            if memory is None and not path.exists():
+                return Snapshot({}, {})
+            ports = Ports(clock=world.clock, sleeper=world.sleeper, store=memory)
+            observer = world.shared["observer"] = open_coordinator(path, create=False, ports=ports)
+        return _snapshot(observer, world)
+
+    def finish(self, world: SubjectWorld) -> None:
+        observer = world.shared.pop("observer", None)
+        if observer is not None:
+            observer.close()
+
+    def _memory(self, world: SubjectWorld) -> MemoryStore | None:
+        if self._store != "memory":
+            return None
+        data: MemoryData = world.shared.setdefault("memory", MemoryData())
+        return MemoryStore(data)
+
+
+class ReferenceSession:
+    """One incarnation of the reference. Each verb is one call of the public interface."""
+
+    def __init__(self, coordinator: Coordinator, world: SubjectWorld) -> None:
+        self._coordinator = coordinator
+        self._world = world
+        self._executions: list[Execution] = []
+        self._serving = False
+        self._calls: AsyncCalls | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._pending: list[asyncio.Task[Any]] = []
+
+    def close(self) -> None:
+        self._coordinator.close()
+        self._close_loop()
+
+    def abandon(self) -> None:
+        self.close()
+
+    def timers(self) -> list[tuple[str, Timer]]:
+        timers: list[tuple[str, Timer]] = [("renew", execution) for execution in self._executions]
+        if self._serving:
+            timers.append(("maintenance", self._coordinator.maintenance))
+        return timers
+
+    def counters(self) -> Counters:
+        """What the store of this incarnation has done; the same object for a shared store."""
+        return self._coordinator.store.counters
+
+    # --- runs ---
+
+    def submit(self, run: str, **fields: Any) -> Answer:
+        receipt = self._coordinator.submit(fields.pop("payload", None), run_id=run, **fields)
+        return Answer(
+            {
+                "run": receipt.run_id,
+                "state": receipt.state.value,
+                "outcome": _text(receipt.outcome),
+                "replayed": receipt.replayed,
+            }
+        )
+
+    def retry(self, run: str) -> Answer:
+        receipt = self._coordinator.retry(run)
+        return Answer({"run": receipt.run_id, "state": receipt.state.value, "replayed": receipt.replayed})
+
+    def claim(self, run: str, lease: float | None = None) -> Answer:
+        return _lease_answer(self._coordinator.claim(run, lease=lease))
+
+    def claim_next(self, lease: float | None = None) -> Answer:
+        found = self._coordinator.claim_next(lease=lease)
+        return Answer({"run": None}) if found is None else _lease_answer(found)
+
+    def start(self, lease: Lease) -> Answer:
+        run = self._coordinator.start(lease)
+        return Answer({"run": run.run_id, "epoch": run.epoch, "payload": run.spec.payload})
+
+    def renew(self, lease: Lease) -> Answer:
+        return _renewal_answer(self._coordinator.renew(lease))
+
+    def reacquire(self, lease: Lease) -> Answer:
+        return _renewal_answer(self._coordinator.reacquire(lease))
+
+    def release(self, lease: Lease) -> Answer:
+        self._coordinator.release(lease)
+        return Answer({"run": lease.run_id, "epoch": lease.epoch})
+
+    def progress(self, lease: Lease, text: str) -> Answer:
+        self._coordinator.progress(lease, text)
+        return Answer({"run": lease.run_id, "epoch": lease.epoch})
+
+    def publish(self, lease: Lease, body: Any) -> Answer:
+        event = self._coordinator.publish(lease, body)
+        return Answer({"run": lease.run_id, "event": event.event_id, "epoch": lease.epoch})
+
+    def complete(self, lease: Lease, outcome: str, result: str = "", error: str = "") -> Answer:
+        done = self._coordinator.complete(lease, outcome, result=result, error=error)
+        values = {"run": lease.run_id, "outcome": _text(done.run.outcome), "late": done.late, "epoch": lease.epoch}
+        return Answer(values, done.delivery)
+
+    def stop(self, run: str, reason: str = "stopped by its user") -> Answer:
+        receipt = self._coordinator.stop(run, reason)
+        return Answer({"run": run, "state": receipt.state.value, "outcome": _text(receipt.outcome)})
+
+    def look(self) -> Answer:
+        """Read everything, as ``runcoord runs`` and ``runcoord events`` do."""
+        runs, events = self._coordinator.runs(), self._coordinator.events()
+        return Answer({"runs": len(runs.runs), "events": len(events.events)})
+
+    # --- recovery and delivery ---
+
+    def startup(self) -> Answer:
+        report = self._coordinator.startup()
+        self._serving = True
+        return _sweep_answer(report)
+
+    def recover(self) -> Answer:
+        return _sweep_answer(self._coordinator.recover())
+
+    def deliver(self) -> Answer:
+        report = self._coordinator.deliver()
+        return Answer(
+            {
+                "delivered": report.delivered,
+                "postponed": report.postponed,
+                "held": report.held,
+                "stale": report.stale,
+                "unfinished": report.unfinished,
+                "bad": len(report.bad),
+            }
+        )
+
+    def dispatch(self, run: str | None = None) -> Answer:
+        """Claim what is due; the handle is the attempt for ``run``, or the first one."""
+        for delivery in self._coordinator.dispatch():
+            if run is None or delivery.event.run_id == run:
+                return Answer({"event": delivery.event.event_id, "attempt": delivery.attempt}, delivery)
+        return Answer({"event": None})
+
+    def acknowledge(self, delivery: Delivery) -> Answer:
+        self._coordinator.acknowledge(delivery)
+        return Answer({"event": delivery.event.event_id, "attempt": delivery.attempt})
+
+    def postpone(self, delivery: Delivery, reason: str) -> Answer:
+        self._coordinator.postpone(delivery, reason)
+        return Answer({"event": delivery.event.event_id, "attempt": delivery.attempt})
+
+    def replay(self, event: str, destination: str = "") -> Answer:
+        again = self._coordinator.replay(event, destination=destination)
+        return Answer({"event": again.event_id, "destination": again.destination})
+
+    # --- work under a heartbeat ---
+
+    def execute(self, run: str) -> Answer:
+        execution = self._coordinator.begin(run)
+        self._executions.append(execution)
+        return Answer({"run": run, "epoch": execution.lease.epoch}, execution)
+
+    def effect(self, execution: Execution) -> Answer:
+        execution.guard()
+        return Answer({"run": execution.run.run_id, "epoch": execution.lease.epoch})
+
+    def finish(self, execution: Execution, outcome: str, result: str = "", error: str = "") -> Answer:
+        report = execution.finish(Outcome(outcome), result=result, error=error)
+        if execution in self._executions:
+            self._executions.remove(execution)
+        return Answer(
+            {
+                "run": report.run.run_id,
+                "ended": report.ended.value,
+                "outcome": _text(report.run.outcome),
+                "epoch": execution.lease.epoch,
+                "late": report.run.late,
+            }
+        )
+
+    def hold(self, execution: Execution) -> Answer:
+        """What the holder knows: read without changing anything."""
+        heartbeat = execution.heartbeat
+        return Answer(
+            {
+                "run": execution.run.run_id,
+                "hold": heartbeat.hold.value,
+                "epoch": heartbeat.lease.epoch,
+                "stop_requested": heartbeat.stop_requested,
+                "reports": [report.what for report in heartbeat.reports],
+            }
+        )
+
+    # --- the thread helper ---
+
+    def submit_through_thread(self, run: str, patience: float, cancel: bool, **fields: Any) -> Answer:
+        """Submit from asyncio through the thread helper, waiting at most ``patience`` seconds."""
+        calls, loop = self._helper()
+        payload = fields.pop("payload", None)
+
+        async def ask() -> Any:
+            work = calls.run_within(patience, lambda: self._coordinator.submit(payload, run_id=run, **fields))
+            if not cancel:
+                return await work
+            task = asyncio.ensure_future(work)
+            await asyncio.sleep(0)
+            task.cancel()
+            await asyncio.wait([task])
+            return None
+
+        receipt = loop.run_until_complete(ask())
+        return Answer({"run": run, "cancelled": receipt is None})
+
+    def drain_calls(self, patience: float) -> Answer:
+        """Wait for calls made through the helper; says how many returned and how many are stuck."""
+        calls, loop = self._helper()
+        drained = loop.run_until_complete(calls.drain(patience))
+        return Answer({"finished": drained.finished, "stuck": drained.stuck})
+
+    def _helper(self) -> tuple[AsyncCalls, asyncio.AbstractEventLoop]:
+        if self._calls is None or self._loop is None:
+            self._calls, self._loop = AsyncCalls(), asyncio.new_event_loop()
+        return self._calls, self._loop
+
+    def _close_loop(self) -> None:
+        if self._loop is not None:
+            self._loop.close()
+            self._loop = None
+
+
+def _text(outcome: Outcome | None) -> str | None:
+    return None if outcome is None else outcome.value
+
+
+def _lease_answer(lease: Lease) -> Answer:
+    return Answer({"run": lease.run_id, "epoch": lease.epoch, "owner": lease.owner}, lease)
+
+
+def _renewal_answer(renewal: Renewal) -> Answer:
+    lease = renewal.lease
+    values = {"run": lease.run_id, "epoch": lease.epoch, "stop_requested": renewal.stop_requested}
+    return Answer(values, lease)
+
+
+def _sweep_answer(report: SweepReport) -> Answer:
+    drain = report.drain
+    return Answer(
+        {
+            "interrupted": report.interrupted,
+            "stopped": report.stopped,
+            "retried": report.retried,
+            "capped": report.capped,
+            "pruned": report.pruned,
+            "digest": report.digest,
+            "unfinished": report.unfinished or drain.unfinished,
+            "delivered": drain.delivered,
+            "postponed": drain.postponed,
+            "held": drain.held,
+            "stale": drain.stale,
+            "bad": report.bad_count + len(drain.bad),
+        }
+    )
+
+
+def _snapshot(observer: Coordinator, world: SubjectWorld) -> Snapshot:
+    runs: dict[str, RunSeen] = {}
+    bad: list[Any] = []
+    after = ""
+    while True:
+        page = observer.runs(after=after, limit=SNAPSHOT_LIMIT)
+        bad.extend(page.bad)
+        for run in page.runs:
+            runs[run.run_id] = _run_seen(run)
+        if len(page.runs) + len(page.bad) < SNAPSHOT_LIMIT or not page.runs:
+            break
+        after = page.runs[-1].run_id
+    events: dict[str, EventSeen] = {}
+    seq = 0
+    while True:
+        found = observer.events(after=seq, limit=SNAPSHOT_LIMIT)
+        bad.extend(found.bad)
+        for event in found.events:
+            events[event.event_id] = _event_seen(event)
+        if len(found.events) + len(found.bad) < SNAPSHOT_LIMIT or not found.events:
+            break
+        seq = found.events[-1].seq
+    return Snapshot(runs, events, world.shared.get("rows_written"), tuple(bad))
+
+
+def _run_seen(run: Run) -> RunSeen:
+    spec = run.spec
+    return RunSeen(
+        run.run_id,
+        run.state.value,
+        _text(run.outcome),
+        run.epoch,
+        run.owner,
+        run.lease,
+        run.stop_requested_at is not None,
+        run.result,
+        run.error,
+        run.late,
+        spec.destination,
+        spec.group,
+        run.line,
+        run.retry_of,
+        run.retried_as,
+        run.progress,
+        run.interruptions,
+        run.result_truncated,
+        {
+            "task": len(spec.task),
+            "agent": len(spec.agent),
+            "conversation_key": len(spec.conversation_key),
+            "error": len(run.error),
+            "result": len(run.result),
+            "progress": len(run.progress),
+        },
+    )
+
+
+def _event_seen(event: Event) -> EventSeen:
+    return EventSeen(
+        event.event_id,
+        event.run_id,
+        event.kind.value,
+        event.state.value,
+        event.destination,
+        event.attempt,
+        event.body,
+        event.reason,
+        event.due,
+    )

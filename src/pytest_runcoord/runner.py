@@ -1,0 +1,364 @@
+"""Runs one variant of one scenario: world, steps, expectations, healing, invariants, verdict."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+from pytest_runcoord.history import HistoryFull
+from pytest_runcoord.incarnation import Life
+from pytest_runcoord.invariants import INVARIANTS, Violated, Watch
+from pytest_runcoord.probed_ports import Crashed, NeverReturns
+from pytest_runcoord.reference import Reference
+from pytest_runcoord.scenario import Clause, Expectation, Scenario, Step, Variant
+from pytest_runcoord.subject import Subject
+from pytest_runcoord.verbs.expectations import Unmet
+from pytest_runcoord.verbs.time import set_time_zone
+from pytest_runcoord.verdict import Failure, FailureKind, RunResult, Verdict
+from pytest_runcoord.world import (
+    ANY_MOMENT,
+    Armed,
+    BoundReached,
+    Denied,
+    MomentMissed,
+    ScenarioMistake,
+    SubjectFault,
+    World,
+    WorldPlan,
+)
+
+HEALER = "healer"
+"""The owner that is opened after the last step, to see whether everything converges."""
+HEAL_SECONDS = 330.0
+"""Time between two healing sweeps: more than the longest wait between two deliveries."""
+SETTLE_SECONDS = 5.0
+"""Time that owners which still run get before healing, for their timers to notice what happened."""
+MEMORY_DISK = Path("/dev/shm")
+"""Where scenarios keep their files if it is there: a process that dies loses nothing of it, which is the
+durability that scenarios are about, and nobody waits for a disk."""
+
+_now = time.perf_counter
+"""Bound at import: a frozen clock of the code under test never measures the harness."""
+
+
+class StepFailed(Exception):
+    """A step did not end as the scenario says it does."""
+
+    def __init__(
+        self, kind: FailureKind, name: str, problem: str, *, expected: str = "", seen: str = "", remedy: str = ""
+    ) -> None:
+        super().__init__(problem)
+        self.kind, self.name, self.problem = kind, name, problem
+        self.expected, self.seen, self.remedy = expected, seen, remedy
+
+
+def run_variant(scenario: Scenario, variant: Variant, *, subject: Subject | None = None) -> RunResult:
+    """Run one variant on ``subject`` (the reference, when none is given). Never raises for a failure of the
+    scenario, of the subject, or of the harness: each is in the result."""
+    began = _now()
+    choices = {name: str(value) for name, value in variant.choices.items()}
+    result = RunResult(scenario.name, variant.name, Verdict.UNKNOWN, choices=choices)
+    subject = subject or Reference(choices.get("store", "default"))
+    missing = sorted(name for name in scenario.needs if name not in subject.capabilities)
+    if missing:
+        result.verdict, result.missing = Verdict.SKIPPED, tuple(missing)
+        result.skipped = f"{subject.name} lacks {', '.join(missing)}"
+        return result
+    directory = Path(tempfile.mkdtemp(prefix="runcoord-", dir=_scratch()))
+    try:
+        _Run(scenario, subject, directory, result).run()
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+        result.seconds = _now() - began
+    return result
+
+
+@cache
+def _scratch() -> str | None:
+    usable = MEMORY_DISK.is_dir() and os.access(MEMORY_DISK, os.W_OK)
+    return str(MEMORY_DISK) if usable else None
+
+
+class _Run:
+    """One scenario under way."""
+
+    def __init__(self, scenario: Scenario, subject: Subject, directory: Path, result: RunResult) -> None:
+        self._scenario, self._subject, self._result = scenario, subject, result
+        plan = WorldPlan(choices=dict(result.choices))
+        for given in scenario.given:
+            assert given.word.function is not None
+            given.word.function(plan, given)
+        self._world = World(subject, directory, plan)
+        self._world.run_step = self._step
+        if result.choices.get("tier") == "real":
+            from pytest_runcoord.real import process_of
+
+            self._world.process_of = process_of
+        self._watch = Watch(self._world, INVARIANTS)
+        self._world.observers.append(self._watch.look)
+        for invariant in self._watch.invariants:
+            watcher = getattr(invariant, "sweep", None)
+            if watcher is not None:
+                self._world.sweep_watchers.append(watcher)
+        self._at: Clause | None = None
+
+    def run(self) -> None:
+        result = self._result
+        try:
+            zone = result.choices.get("tz", "UTC")
+            if zone != "UTC":
+                set_time_zone(self._world, zone)
+            for step in self._scenario.steps:
+                self._step(step)
+            for expectation in self._scenario.expect:
+                self._expect(expectation)
+            self._heal()
+        except Exception as error:
+            result.verdict = Verdict.FAILED
+            result.failure = self._failure(error)
+        except (BoundReached, HistoryFull, NeverReturns, Crashed) as bound:
+            result.verdict = Verdict.FAILED
+            result.failure = self._failure(bound)
+        else:
+            result.verdict = Verdict.PASSED
+        finally:
+            result.exercised = self._watch.exercised()
+            result.moments = {name: count for name, count in self._world.moments.items() if name}
+            if result.failure is not None:
+                result.history = self._world.history.lines()
+            self._world.end()
+
+    # --- steps ---
+
+    def _step(self, step: Step) -> None:
+        """One step, also a nested one: with its crash point, its expected refusal, its invariants."""
+        world = self._world
+        outer = self._at
+        self._at = step
+        world.history.step = step.position.line
+        world.step_began, world.step_rows = world.clock.boottime(), world.rows_written()
+        self._carry_out(step)
+        world.observe()
+        if outer is not None:
+            self._at = outer
+            world.history.step = outer.position.line
+        if step is self._at:
+            self._at = None
+
+    def _carry_out(self, step: Step) -> None:
+        point = step.options.get("crash_at")
+        act = self._attempt(step)
+        if point is None:
+            act()
+            return
+        moment = ANY_MOMENT if point.moment is None else point.moment
+        owner = step.options.get("by", "")
+        armed = Armed(moment, lambda who: self._world.crash(who.owner), owner, point.effect or 1)
+        self._world.with_armed(armed, act)
+
+    def _attempt(self, step: Step) -> Callable[[], None]:
+        wanted = step.options.get("refused")
+        crashes = "crash_at" in step.options
+        function = step.word.function
+        assert function is not None
+
+        def attempt() -> None:
+            try:
+                function(self._world, step)
+            except Denied as denied:
+                self._judge(step, wanted, denied)
+            except Crashed:
+                if not crashes and step.word.name != "during" and not self._was_crashed(step):
+                    raise
+            else:
+                if wanted is not None and not crashes:
+                    raise StepFailed(
+                        FailureKind.EXPECTATION,
+                        "refused",
+                        f"{step.name} was accepted",
+                        expected=f"refused as {wanted}",
+                        seen="accepted",
+                    )
+
+        return attempt
+
+    def _was_crashed(self, step: Step) -> bool:
+        """Whether the owner of this step died while it was carried out, by another step that said so."""
+        owner = self._world.owners.get(step.options.get("by", ""))
+        return any(each.life is Life.CRASHED for each in ([owner] if owner else self._world.incarnations))
+
+    def _judge(self, step: Step, wanted: str | None, denied: Denied) -> None:
+        generic = {"refused": denied.happened.value == "no"}
+        if wanted is not None and (wanted == denied.code or generic.get(wanted, False)):
+            return
+        if wanted is None:
+            raise StepFailed(
+                FailureKind.STEP,
+                step.name,
+                f"{step.name} was refused as {denied.code}",
+                expected="accepted",
+                seen=f"{denied.code}: {denied.error}",
+                remedy=f"If that is right, say so: refused: {denied.code}",
+            ) from denied
+        raise StepFailed(
+            FailureKind.EXPECTATION,
+            "refused",
+            f"{step.name} was refused for another reason",
+            expected=f"refused as {wanted}",
+            seen=f"{denied.code}: {denied.error}",
+        ) from denied
+
+    def _expect(self, expectation: Expectation) -> None:
+        self._at = expectation
+        self._world.history.step = expectation.position.line
+        function = expectation.word.function
+        assert function is not None
+        function(self._world, expectation)
+        self._at = None
+
+    # --- healing ---
+
+    def _heal(self) -> None:
+        """Faults stop; owners that still run may notice what happened; then one fresh owner sweeps."""
+        world = self._world
+        world.history.step = 0
+        if not self._scenario.heal_sweeps:
+            self._watch.end()
+            return
+        world.history.add("world", HEALER, "heal")
+        self._stop_faults()
+        if any(each.life is Life.ALIVE for each in world.incarnations):
+            world.pass_time(SETTLE_SECONDS)
+        for invariant in self._watch.invariants:
+            invariant.settle()
+        for incarnation in world.incarnations:
+            if incarnation.life is Life.ALIVE:
+                world.close_owner(incarnation.owner)
+            elif incarnation.life is Life.PAUSED:
+                world.crash(incarnation.owner)
+        if "recovery" in self._subject.capabilities:
+            healer = world.open(HEALER)
+            for _ in range(self._scenario.heal_sweeps):
+                world.pass_time(HEAL_SECONDS)
+                world.sweep(healer, "recover")
+                if self._quiet():
+                    break
+            world.sweep(healer, "recover")
+        self._watch.end()
+
+    def _stop_faults(self) -> None:
+        world = self._world
+        world.released.set()
+        for incarnation in world.incarnations:
+            incarnation.faults.clear()
+            incarnation.stalled.clear()
+        for place in world.destinations.values():
+            place.takes = 0.0
+            if place.behaviour in ("down", "raises"):
+                place.behaviour = "accepts"
+
+    def _quiet(self) -> bool:
+        snapshot = self._world.snapshot()
+        return all(run.state in ("finished", "accepted", "claimed") for run in snapshot.runs.values()) and all(
+            event.state in ("delivered", "held") for event in snapshot.events.values()
+        )
+
+    # --- failing ---
+
+    def _failure(self, error: BaseException) -> Failure:
+        at = self._at
+        position = at.position if at is not None else self._scenario.position
+        written = as_written(at) if at is not None else "after the last step"
+        described = describe(error)
+        if at is None and described.kind is FailureKind.INVARIANT and self._scenario.steps:
+            position = self._scenario.steps[-1].position
+        return Failure(
+            described.kind,
+            described.name,
+            described.problem,
+            position.path,
+            position.line,
+            position.column,
+            written,
+            described.expected,
+            described.seen,
+            described.remedy,
+        )
+
+
+def describe(error: BaseException) -> StepFailed:
+    """What an error that ended a scenario means."""
+    if isinstance(error, StepFailed):
+        return error
+    if isinstance(error, Violated):
+        return StepFailed(
+            FailureKind.INVARIANT, error.invariant, error.problem, expected=error.expected, seen=error.seen
+        )
+    if isinstance(error, Unmet):
+        return StepFailed(
+            FailureKind.EXPECTATION, "expect", error.problem, expected=error.expected, seen=error.seen
+        )
+    if isinstance(error, Denied):
+        return StepFailed(FailureKind.STEP, "open", f"refused as {error.code}", expected="accepted", seen=str(error))
+    if isinstance(error, MomentMissed):
+        return StepFailed(
+            FailureKind.MOMENT,
+            error.moment,
+            f"the moment {error.moment!r} was never reached in this step",
+            expected="that it is reached once",
+            seen="the step ended without it",
+            remedy="Choose a moment that this step reaches, or check that the step writes anything at all.",
+        )
+    if isinstance(error, ScenarioMistake):
+        return StepFailed(
+            FailureKind.STEP, "scenario", str(error), remedy="Change the scenario: this step makes no sense here."
+        )
+    if isinstance(error, SubjectFault):
+        return StepFailed(
+            FailureKind.SUBJECT, error.verb, str(error), expected="an answer or a refusal", seen=repr(error.error)
+        )
+    if isinstance(error, NeverReturns):
+        return StepFailed(
+            FailureKind.BOUND,
+            "never-returns",
+            "a call to the store that never returns was made without a bound",
+            expected="a bounded wait",
+            seen="it would wait for ever",
+        )
+    if isinstance(error, BoundReached | HistoryFull):
+        return StepFailed(
+            FailureKind.BOUND, "bound", str(error), expected="an end", seen="it goes on", remedy="Look for a loop."
+        )
+    if isinstance(error, Crashed):
+        return StepFailed(FailureKind.STEP, "crashed", f"{error} is dead and was used", expected="a live owner")
+    return StepFailed(
+        FailureKind.SUBJECT,
+        type(error).__name__,
+        f"the harness or the subject raised {type(error).__name__}: {error}",
+        remedy="Run again with --full-trace to see where.",
+    )
+
+
+def as_written(clause: Clause) -> str:
+    """The step or expectation on one line."""
+    values = {name: clause.args[name] for name in clause.stated if name in clause.args}
+    values |= {name: str(value) for name, value in clause.options.items()}
+    inside = ", ".join(f"{name}: {_short(value)}" for name, value in values.items())
+    return f"{clause.name}: {{{inside}}}" if inside else clause.name
+
+
+def _short(value: object) -> str:
+    if isinstance(value, str):
+        return value if len(value) <= 40 else value[:39] + "…"
+    if isinstance(value, Step):
+        return "{" + as_written(value) + "}"
+    if isinstance(value, tuple):
+        return "[" + ", ".join(_short(each) for each in value) + "]"
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= 60 else text[:59] + "…"

@@ -1,0 +1,153 @@
+"""What the harness drives: a subject, and what it can be asked for.
+
+A subject is one class with :meth:`Subject.open`, which gives a session: one incarnation of a coordinator
+on the world's store, clocks and ports. Each verb is a method of the session; a method that is missing is
+a missing capability, and scenarios that need it are skipped by that name and counted. A verb that is
+refused raises; :meth:`Subject.refusal` gives the harness's name for it.
+
+Verbs answer with an :class:`Answer`: plain values by name, and (for a lease, a delivery, an execution)
+the object itself, which the harness hands back to later verbs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from pytest_runcoord.probed_ports import BoundedByWorld, Probe
+from runcoord.ports import BadRow, Clock, Counters, Deadline, Sleeper
+
+CAPABILITIES: dict[str, str] = {
+    "runs": "submit, claim, start and complete runs",
+    "leases": "renew, re-acquire and release leases",
+    "progress": "record progress and notes of a running run",
+    "stop": "stop a run durably",
+    "retry": "retry a run as a new, linked one",
+    "recovery": "end runs whose owner is gone, by a sweep",
+    "outbox": "deliver events, and answer single attempts",
+    "executor": "hold a lease for real work, with a heartbeat",
+    "maintenance": "one start call, and timers that sweep and deliver",
+    "threads": "make calls through a helper with a bound",
+    "ports": "reach the store through the world's port, so that a crash inside a step is honest",
+    "sqlite": "keep everything in one SQLite file",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a verb gives back: plain values, and the object behind a handle."""
+
+    values: dict[str, Any] = field(default_factory=dict)
+    handle: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunSeen:
+    """One run in a snapshot."""
+
+    run_id: str
+    state: str
+    outcome: str | None
+    epoch: int
+    owner: str
+    lease: Deadline | None
+    stop_requested: bool = False
+    result: str = ""
+    error: str = ""
+    late: bool = False
+    destination: str = ""
+    group: str = ""
+    line: str = ""
+    retry_of: str = ""
+    retried_as: str = ""
+    progress: str = ""
+    interruptions: int = 0
+    result_truncated: bool = False
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    """Lengths of the bounded text fields, by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class EventSeen:
+    """One event of the outbox in a snapshot."""
+
+    event_id: str
+    run_id: str
+    kind: str
+    state: str
+    destination: str
+    attempt: int
+    body: str
+    reason: str
+    due: Deadline | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """What is durable now. ``rows_written`` counts from the beginning, where the subject can count."""
+
+    runs: dict[str, RunSeen]
+    events: dict[str, EventSeen]
+    rows_written: int | None = None
+    bad: tuple[BadRow, ...] = ()
+
+
+class Timer(Protocol):
+    """A timer of an incarnation, fired by the world as its clocks advance."""
+
+    def next_due(self) -> float | None: ...
+
+    def tick(self) -> None: ...
+
+
+@dataclass(slots=True)
+class SubjectWorld:
+    """What the world offers to one incarnation of a subject."""
+
+    directory: Path
+    """The home of this scenario: the subject keeps its store in here."""
+    clock: Clock
+    sleeper: Sleeper
+    probe: Probe
+    bounded: BoundedByWorld
+    new_id: Callable[[str], str]
+    destinations: Mapping[str, str] | None
+    """Configured destination names; ``None`` when this incarnation is to serve none."""
+    settings: dict[str, Any]
+    shared: dict[str, Any]
+    """Kept between the incarnations of one scenario, for a subject without a durable store."""
+
+
+class Session(Protocol):
+    """One incarnation. Verbs are methods of this object; only these are always there."""
+
+    def close(self) -> None: ...
+
+    def abandon(self) -> None:
+        """The process died: let go of its resources without writing anything."""
+
+    def timers(self) -> list[tuple[str, Timer]]:
+        """Timers that run now, by name: ``maintenance``, ``renew``."""
+
+    def counters(self) -> Counters | None:
+        """What this incarnation's store has done, if it counts; the same object for a shared store."""
+
+
+class Subject(Protocol):
+    """A coordinator under test."""
+
+    name: str
+    capabilities: frozenset[str]
+
+    def open(self, owner: str, world: SubjectWorld) -> Session: ...
+
+    def refusal(self, error: BaseException) -> str | None:
+        """The harness's name of a refusal; ``None`` when the error is none."""
+
+    def snapshot(self, world: SubjectWorld) -> Snapshot:
+        """What is durable now, read without changing anything and past all faults."""
+
+    def finish(self, world: SubjectWorld) -> None:
+        """The scenario is over: let go of whatever the subject kept for snapshots."""

@@ -1,0 +1,67 @@
+"""The vocabulary of the scenario language: every word, registered once.
+
+A module here registers the words of one group; a word's function is called with the world and the step.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from pytest_runcoord.moments import MOMENTS
+from pytest_runcoord.subject import CAPABILITIES
+from pytest_runcoord.verbs import expectations, faults, given, outbox, owners, runs, time, work
+from pytest_runcoord.vocabulary import Choice, Registry
+from runcoord.errors import refusal_codes, store_error_codes
+
+AXES: dict[str, dict[str, str]] = {
+    "store": {"default": "the documented default: one SQLite file", "memory": "the memory store of runcoord.testing"},
+    "tier": {"sim": "in this process, crashes by fencing", "real": "processes of their own, killed for real"},
+    "tz": {
+        "UTC": "Coordinated Universal Time",
+        "Asia/Tokyo": "nine hours ahead, no daylight saving",
+        "America/New_York": "behind, with daylight saving",
+    },
+}
+EXCUSES = {"unknown-run": ("run",), "unknown-event": ("run",)}
+_MEANINGS = {
+    "refused": "any refusal by a rule",
+    "store-error": "any failure of the store",
+}
+
+
+def build_registry() -> Registry:
+    """A registry with the whole shipped vocabulary, to which further words may be added."""
+    registry = Registry()
+    for name, says in CAPABILITIES.items():
+        registry.capability(name, says=says)
+    for name, says in MOMENTS.items():
+        registry.moment(name, says=says)
+    for code in (*refusal_codes(), *store_error_codes()):
+        registry.refusal(code, says=_meaning(code), excuses=EXCUSES.get(code, ()))
+    for name, values in AXES.items():
+        registry.axis(name, Choice(values), says=f"{name} of the scenario's world", default=next(iter(values)))
+    for module in (given, owners, runs, outbox, work, time, faults, expectations):
+        module.register(registry)
+    return registry
+
+
+@cache
+def default_registry() -> Registry:
+    """The shipped vocabulary, built once. Copy it before adding words."""
+    return build_registry()
+
+
+def _meaning(code: str) -> str:
+    if code in _MEANINGS:
+        return _MEANINGS[code]
+    return error_class(code)
+
+
+def error_class(code: str) -> str:
+    """The first sentence of the documentation of the error with this code."""
+    from runcoord import errors
+
+    for kind in vars(errors).values():
+        if isinstance(kind, type) and getattr(kind, "code", None) == code and kind.__doc__:
+            return kind.__doc__.strip().split("\n\n")[0].replace("\n    ", " ")
+    return code

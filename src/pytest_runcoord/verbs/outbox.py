@@ -1,0 +1,81 @@
+"""Getting events delivered, and answering single attempts."""
+
+from __future__ import annotations
+
+from pytest_runcoord.scenario import Step
+from pytest_runcoord.verbs.asking import ask, ask_with
+from pytest_runcoord.vocabulary import Argument, Name, Registry, Text
+from pytest_runcoord.world import World
+
+
+def register(registry: Registry) -> None:
+    """Register the verbs of this group."""
+
+    @registry.step(
+        "deliver",
+        group="outbox",
+        says="Send every event that is due, until nothing is left or time is up.",
+        capability="outbox",
+        options=("by", "refused", "crash_at"),
+        example="deliver: {by: gw1}",
+    )
+    def deliver(world: World, step: Step) -> None:
+        world.answers["deliver"] = ask(world, step, "deliver")
+
+    @registry.step(
+        "dispatch",
+        group="outbox",
+        says="Claim the events that are due, to send them by hand; gives the attempt for one run.",
+        capability="outbox",
+        arguments=(Argument("run", Name("run"), "whose event the attempt is for; the first one otherwise"),),
+        options=("by", "as", "refused", "crash_at"),
+        example="dispatch: {run: r1, by: gw1, as: try1}",
+    )
+    def dispatch(world: World, step: Step) -> None:
+        world.answers["dispatch"] = ask(
+            world, step, "dispatch", {"run": step.args["run"]}, acquires="delivery"
+        )
+
+    @registry.step(
+        "acknowledge",
+        group="outbox",
+        says="The destination accepted an attempt made by hand.",
+        capability="outbox",
+        options=("by", "with", "refused", "crash_at"),
+        example="acknowledge: {with: try1, refused: stale-delivery}",
+    )
+    def acknowledge(world: World, step: Step) -> None:
+        handle = world.handles.get(step.options.get("with", ""))
+        if handle is not None and handle.run is not None:
+            world.history.add("world", handle.owner, "accepted elsewhere", event=f"{handle.run}/finished")
+        world.answers["acknowledge"] = ask_with(world, step, "acknowledge", "delivery")
+
+    @registry.step(
+        "postpone",
+        group="outbox",
+        says="An attempt made by hand failed; the event is due again after a growing wait.",
+        capability="outbox",
+        arguments=(Argument("reason", Text(), "why it failed", default="not now"),),
+        options=("by", "with", "refused", "crash_at"),
+        example="postpone: {with: try1}",
+    )
+    def postpone(world: World, step: Step) -> None:
+        world.answers["postpone"] = ask_with(
+            world, step, "postpone", "delivery", {"reason": step.args["reason"]}
+        )
+
+    @registry.step(
+        "replay",
+        group="outbox",
+        says="The operator sends a held event again.",
+        capability="outbox",
+        arguments=(
+            Argument("run", Name("run"), "whose terminal event", required=True, shorthand=True),
+            Argument("to", Name("destination"), "where to; its own destination otherwise"),
+        ),
+        options=("by", "refused", "crash_at"),
+        example="replay: {run: r1, to: chat, by: gw1}",
+    )
+    def replay(world: World, step: Step) -> None:
+        args = {"event": f"{step.args['run']}/finished", "destination": step.args["to"] or ""}
+        world.answers["replay"] = ask(world, step, "replay", args)

@@ -1,0 +1,94 @@
+"""The clocks: they pass together, step apart, sleep, and start again."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from pytest_runcoord.incarnation import Life
+from pytest_runcoord.scenario import Step
+from pytest_runcoord.vocabulary import Argument, Duration, Registry, Text
+from pytest_runcoord.world import World
+
+
+def register(registry: Registry) -> None:
+    """Register the verbs of this group."""
+
+    @registry.step(
+        "advance",
+        group="clocks",
+        says="Time passes on all clocks; timers fire as they fall due.",
+        arguments=(Argument("for", Duration(), "how long", required=True, shorthand=True),),
+        example="advance: 91s",
+    )
+    def advance(world: World, step: Step) -> None:
+        world.history.add("world", "clock", "advance", seconds=step.args["for"])
+        world.pass_time(step.args["for"])
+
+    @registry.step(
+        "step",
+        group="clocks",
+        says="The wall clock is set, forwards or back; nothing else moves.",
+        arguments=(
+            Argument("wall", Duration(may_be_negative=True), "by how much", required=True, shorthand=True),
+        ),
+        example="step: -1h",
+    )
+    def step_(world: World, step: Step) -> None:
+        world.history.add("world", "clock", "step", seconds=step.args["wall"])
+        world.clock.step(step.args["wall"])
+        world.fire_due()
+
+    @registry.step(
+        "suspend",
+        group="clocks",
+        says="The machine sleeps: wall and boottime go on, monotonic time and all work stand still.",
+        arguments=(Argument("for", Duration(), "how long", required=True, shorthand=True),),
+        example="suspend: 2h",
+    )
+    def suspend(world: World, step: Step) -> None:
+        world.history.add("world", "clock", "suspend", seconds=step.args["for"])
+        world.clock.suspend(step.args["for"])
+        world.fire_due()
+
+    @registry.step(
+        "reboot",
+        group="clocks",
+        says="The machine restarts: every owner dies, boottime begins again under a new boot id.",
+        example="reboot",
+    )
+    def reboot(world: World, step: Step) -> None:
+        for incarnation in list(world.owners.values()):
+            if incarnation.life in (Life.ALIVE, Life.PAUSED):
+                world.crash(incarnation.owner)
+        world.history.add("world", "clock", "reboot")
+        world.clock.reboot()
+
+    @registry.step(
+        "tz",
+        group="clocks",
+        says="The time zone of the process changes.",
+        arguments=(Argument("zone", Text(max_length=60), "a zone of the tz database", required=True, shorthand=True),),
+        example="tz: Asia/Tokyo",
+    )
+    def tz(world: World, step: Step) -> None:
+        world.history.add("world", "clock", "tz", zone=step.args["zone"])
+        set_time_zone(world, step.args["zone"])
+
+
+def set_time_zone(world: World, zone: str) -> None:
+    """Set the process's time zone until the scenario ends."""
+    before = os.environ.get("TZ")
+
+    def restore() -> None:
+        if before is None:
+            os.environ.pop("TZ", None)
+        else:
+            os.environ["TZ"] = before
+        if hasattr(time, "tzset"):
+            time.tzset()
+
+    world.cleanups.append(restore)
+    os.environ["TZ"] = zone
+    if hasattr(time, "tzset"):
+        time.tzset()

@@ -1,0 +1,60 @@
+"""Real work under a heartbeat: the executor of the coordinator."""
+
+from __future__ import annotations
+
+from pytest_runcoord.scenario import Step
+from pytest_runcoord.verbs.asking import BIG_TEXT, ask, ask_with, big_text
+from pytest_runcoord.verbs.runs import HELD, HELD_RUN, OUTCOMES, RUN
+from pytest_runcoord.vocabulary import Argument, Choice, Registry
+from pytest_runcoord.world import World
+
+
+def register(registry: Registry) -> None:
+    """Register the verbs of this group."""
+
+    @registry.step(
+        "execute",
+        group="executor",
+        says="An owner claims and starts a run; its heartbeat renews the lease as time passes.",
+        capability="executor",
+        arguments=(RUN,),
+        options=("by", "as", "refused", "crash_at"),
+        example="execute: {run: r1, by: gw1, as: job}",
+    )
+    def execute(world: World, step: Step) -> None:
+        world.answers["execute"] = ask(world, step, "execute", {"run": step.args["run"]}, acquires="execution")
+
+    @registry.step(
+        "effect",
+        group="executor",
+        says="The work is about to have an effect, and asks whether it still may.",
+        capability="executor",
+        arguments=(HELD_RUN,),
+        options=HELD,
+        example="effect: {with: job, refused: work-cancelled}",
+    )
+    def effect(world: World, step: Step) -> None:
+        world.answers["effect"] = ask_with(world, step, "effect", "execution")
+
+    @registry.step(
+        "finish",
+        group="executor",
+        says="The work ends: its outcome is recorded and its event delivered.",
+        capability="executor",
+        arguments=(
+            HELD_RUN,
+            Argument("outcome", Choice(OUTCOMES), "how it ended", default="completed"),
+            Argument("result", BIG_TEXT, "its result"),
+            Argument("error", BIG_TEXT, "its error"),
+        ),
+        options=HELD,
+        example="finish: {with: job, outcome: completed, result: done}",
+    )
+    def finish(world: World, step: Step) -> None:
+        args = {"outcome": step.args["outcome"]}
+        for name in ("result", "error"):
+            if step.args[name] is not None:
+                args[name] = big_text(step.args[name])
+        world.answers["finish"] = ask_with(
+            world, step, "finish", "execution", args, result=args.get("result"), reported=args["outcome"]
+        )

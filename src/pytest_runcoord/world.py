@@ -1,0 +1,527 @@
+"""The world of one scenario: clocks, owners, destinations, faults and the history of it all.
+
+Time moves only when a scenario says so, or when production code waits. As it moves, the timers of every
+live incarnation fire in the order in which they fall due.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pytest_runcoord.destinations import Destination
+from pytest_runcoord.history import History
+from pytest_runcoord.incarnation import Fault, Handle, Incarnation, Life, LocalProcess, Process
+from pytest_runcoord.probed_ports import BoundedByWorld, Crashed, HangInBound, NeverReturns, store_error
+from pytest_runcoord.subject import Snapshot, Subject, SubjectWorld, Timer
+from runcoord.errors import Happened, RuncoordError, StoreTimeout
+from runcoord.ports import Instant, Message
+from runcoord.testing import ManualClock
+
+MAX_TICKS = 20_000
+"""Timer ticks in one scenario: a week of renewals every 30 s."""
+MAX_IDLE_TICKS = 50
+"""Ticks in a row with which no time passes: a timer that is due again at once, for ever."""
+ANY_MOMENT = "any"
+"""Armed for the n-th effect, whatever its name."""
+HANG_SECONDS = 30.0
+"""Real time after which a hanging call in a helper thread gives up, should nothing release it."""
+
+
+class ScenarioMistake(Exception):
+    """The scenario asks for what makes no sense in this world, such as opening an owner twice."""
+
+
+class BoundReached(BaseException):
+    """The scenario does not end within its bounds."""
+
+
+class Denied(Exception):
+    """The subject refused a verb, or could not carry it out; ``code`` is the harness's name for that."""
+
+    def __init__(self, code: str, error: BaseException, happened: Happened) -> None:
+        super().__init__(str(error))
+        self.code, self.error, self.happened = code, error, happened
+
+
+class SubjectFault(Exception):
+    """The subject raised what is neither a refusal nor a store error."""
+
+    def __init__(self, verb: str, error: BaseException) -> None:
+        super().__init__(f"{verb} raised {type(error).__name__}: {error}")
+        self.verb, self.error = verb, error
+
+
+@dataclass(slots=True)
+class Armed:
+    """Something to do when a moment is reached by ``owner`` (or by anybody) for the ``nth`` time."""
+
+    moment: str
+    action: Callable[[Incarnation], None]
+    owner: str = ""
+    nth: int = 1
+    reached: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Alarm:
+    """Something that happens once, at a boottime."""
+
+    at: float
+    action: Callable[[], None]
+
+
+class MomentMissed(Exception):
+    """A moment that a step waits for was never reached."""
+
+    def __init__(self, moment: str) -> None:
+        super().__init__(f"the moment {moment!r} was never reached")
+        self.moment = moment
+
+
+@dataclass(slots=True)
+class WorldPlan:
+    """What a scenario's ``given`` and axes say about its world."""
+
+    settings: dict[str, Any] = field(default_factory=dict)
+    destinations: dict[str, Destination] = field(default_factory=dict)
+    choices: dict[str, str] = field(default_factory=dict)
+
+
+class World:
+    """Everything around the coordinators of one scenario."""
+
+    def __init__(self, subject: Subject, directory: Path, plan: WorldPlan) -> None:
+        self.subject = subject
+        self.directory = directory
+        self.plan = plan
+        self.clock = ManualClock()
+        self.history = History(self.clock)
+        self.destinations = plan.destinations
+        self.owners: dict[str, Incarnation] = {}
+        self.incarnations: list[Incarnation] = []
+        self.handles: dict[str, Handle] = {}
+        self.latest: dict[tuple[str, str, str], str] = {}
+        self.answers: dict[str, dict[str, Any]] = {}
+        self.armed: list[Armed] = []
+        self.moments: dict[str, int] = {}
+        self.shared: dict[str, Any] = {}
+        self.changed = True
+        self.step_began = 0.0
+        self.step_rows: int | None = 0
+        self.released = threading.Event()
+        self.observers: list[Callable[[], None]] = []
+        self.new_ids: list[str] = []
+        self.process_of: Callable[[World, Incarnation], Process] = _local_process
+        self.cleanups: list[Callable[[], None]] = []
+        self.sweep_watchers: list[Callable[[Snapshot, Snapshot, int | None], None]] = []
+        self.run_step: Callable[[Any], None] = _no_steps
+        self._alarms: list[Alarm] = []
+        self._main = threading.current_thread()
+        self._ticks = 0
+        self._busy: list[Timer] = []
+        self._calls: list[Incarnation] = []
+        self._waiting = 0
+        self._ids = 0
+        self._snapshot = Snapshot({}, {})
+        self._starts: dict[str, int] = {}
+
+    # --- owners ---
+
+    def open(self, owner: str) -> Incarnation:
+        """Start an incarnation of ``owner``."""
+        current = self.owners.get(owner)
+        if current is not None and current.life in (Life.ALIVE, Life.PAUSED):
+            raise ScenarioMistake(f"{owner} is open already; crash or close it first")
+        number = self._starts.get(owner, 0) + 1
+        self._starts[owner] = number
+        incarnation = Incarnation(owner, number)
+        entry = self.history.begin("world", owner, "open", start=number)
+        try:
+            incarnation.process = self.process_of(self, incarnation)
+        except Exception as error:
+            self.history.end(entry, "failed")
+            raise self._classified("open", error) from error
+        self.history.end(entry, "ok")
+        self.owners[owner] = incarnation
+        self.incarnations.append(incarnation)
+        return incarnation
+
+    def owner(self, name: str) -> Incarnation:
+        """The incarnation of ``name`` that runs now."""
+        incarnation = self.owners.get(name)
+        if incarnation is None:
+            raise ScenarioMistake(f"{name} was never opened")
+        if incarnation.life is not Life.ALIVE:
+            raise ScenarioMistake(f"{name} is {incarnation.life.value}")
+        return incarnation
+
+    def crash(self, owner: str) -> None:
+        """The process of ``owner`` dies now; nothing of it runs any more, not even clean-up."""
+        incarnation = self.owners.get(owner)
+        if incarnation is None or incarnation.life in (Life.CRASHED, Life.CLOSED):
+            raise ScenarioMistake(f"{owner} does not run")
+        self.history.add("world", owner, "crash")
+        incarnation.life = Life.CRASHED
+        if not self._in_call(incarnation):
+            self.bury(incarnation)
+
+    def bury(self, incarnation: Incarnation) -> None:
+        """Let go of what a dead incarnation held in this process; nothing is written."""
+        if incarnation.process is not None:
+            incarnation.process.kill()
+
+    def close_owner(self, owner: str) -> None:
+        incarnation = self.owner(owner)
+        self.history.add("world", owner, "close")
+        assert incarnation.process is not None
+        incarnation.process.close()
+        incarnation.life = Life.CLOSED
+
+    def end(self) -> None:
+        """The scenario is over: let go of everything."""
+        self.released.set()
+        for incarnation in self.incarnations:
+            if incarnation.life in (Life.ALIVE, Life.PAUSED) and incarnation.process is not None:
+                incarnation.life = Life.CLOSED
+                incarnation.process.kill()
+        for cleanup in reversed(self.cleanups):
+            cleanup()
+        self.subject.finish(self._subject_world(None))
+
+    # --- verbs ---
+
+    def call(
+        self, incarnation: Incarnation, verb: str, args: Mapping[str, Any], *, given: str = "", keep: str = "",
+        **said: Any,
+    ) -> dict[str, Any]:
+        """Ask an incarnation for a verb and record what came of it. ``said`` goes into the history."""
+        assert incarnation.process is not None
+        entry = self.history.begin("verb", incarnation.owner, verb, start=incarnation.number, **said)
+        status = "failed"
+        self._calls.append(incarnation)
+        try:
+            values = incarnation.process.call(verb, args, given, keep)
+        except Crashed:
+            status = "crashed"
+            raise
+        except NeverReturns:
+            status = "unknown"
+            raise
+        except Exception as error:
+            classified = self._classified(verb, error)
+            if isinstance(classified, Denied):
+                status = "refused" if classified.happened is Happened.NO else "unknown"
+                entry.data["code"] = classified.code
+            raise classified from error
+        else:
+            status = "ok"
+            entry.data.update(values)
+        finally:
+            self.history.end(entry, status)
+            self._calls.pop()
+            if incarnation.life is Life.CRASHED and not self._in_call(incarnation):
+                self.bury(incarnation)
+        return values
+
+    def _in_call(self, incarnation: Incarnation) -> bool:
+        return any(other is incarnation for other in self._calls)
+
+    def _classified(self, verb: str, error: Exception) -> Exception:
+        code = self.subject.refusal(error)
+        if code is None:
+            return SubjectFault(verb, error)
+        happened = error.happened if isinstance(error, RuncoordError) else Happened.NO
+        return Denied(code, error, happened)
+
+    def sweep(self, incarnation: Incarnation, verb: str) -> dict[str, Any]:
+        """Ask for a sweep, and show the watchers what it wrote, if nobody else did anything meanwhile."""
+        self.observe()
+        before, rows, ended = self.snapshot(), self.rows_written(), len(self.history.completed)
+        values = self.call(incarnation, verb, {})
+        after, rows_after = self.snapshot(), self.rows_written()
+        alone = all(
+            entry.kind in ("moment", "message") and entry.actor == incarnation.owner
+            for entry in self.history.completed[ended:-1]
+        )
+        if alone:
+            wrote = None if rows is None or rows_after is None else rows_after - rows
+            for watcher in self.sweep_watchers:
+                watcher(before, after, wrote)
+        return values
+
+    def with_armed(self, armed: Armed, act: Callable[[], None]) -> None:
+        """Do something with a moment armed; a moment that is never reached is a failure of the scenario."""
+        self.armed.append(armed)
+        try:
+            act()
+        finally:
+            self.armed.remove(armed)
+        if not armed.reached:
+            raise MomentMissed(armed.moment)
+
+    # --- time ---
+
+    def alarm(self, seconds: float, action: Callable[[], None]) -> None:
+        """Do something once, ``seconds`` from now, as the clocks advance."""
+        self._alarms.append(Alarm(self.clock.boottime() + seconds, action))
+
+    def _move(self, seconds: float) -> None:
+        """Move the clocks on, stopping at every alarm on the way."""
+        end = self.clock.boottime() + seconds
+        for alarm in sorted(self._alarms, key=lambda each: each.at):
+            if alarm.at <= end:
+                self.clock.advance(max(0.0, alarm.at - self.clock.boottime()))
+                self._alarms.remove(alarm)
+                alarm.action()
+        left = end - self.clock.boottime()
+        if left > 0:
+            self.clock.advance(left)
+
+    def instant(self) -> Instant:
+        return Instant(self.clock.wall(), self.clock.boottime(), self.clock.boot_id())
+
+    def pass_time(self, seconds: float) -> None:
+        """Let ``seconds`` pass on every clock, firing timers as they fall due."""
+        end = self.clock.boottime() + seconds
+        idle = 0
+        while (due := self._next_due()) is not None and due[0] <= end:
+            ahead = due[0] - self.clock.boottime()
+            idle = 0 if ahead > 0 else idle + 1
+            if idle > MAX_IDLE_TICKS:
+                raise BoundReached(f"the timer {due[2]!r} of {due[1].owner} is due again at once, for ever")
+            if ahead > 0:
+                self._move(ahead)
+            self._fire(due[1], due[2], due[3])
+        self._move(max(0.0, end - self.clock.boottime()))
+
+    def fire_due(self) -> None:
+        """Fire what is due now, after the clocks were moved otherwise."""
+        self.pass_time(0.0)
+
+    def wait(self, seconds: float) -> None:
+        """Production code waits. Other timers fire meanwhile, unless one of them waits already."""
+        if threading.current_thread() is not self._main:
+            self.released.wait(min(seconds, HANG_SECONDS))
+            return
+        if self._waiting:
+            self._move(seconds)
+            return
+        self._waiting += 1
+        try:
+            self.pass_time(seconds)
+        finally:
+            self._waiting -= 1
+
+    def _next_due(self) -> tuple[float, Incarnation, str, Timer] | None:
+        first: tuple[float, Incarnation, str, Timer] | None = None
+        for incarnation in self.incarnations:
+            if incarnation.life is not Life.ALIVE or incarnation.process is None:
+                continue
+            for name, timer in incarnation.process.timers():
+                if name in incarnation.stalled or any(busy is timer for busy in self._busy):
+                    continue
+                due = timer.next_due()
+                if due is not None and (first is None or due < first[0]):
+                    first = (due, incarnation, name, timer)
+        return first
+
+    def _fire(self, incarnation: Incarnation, name: str, timer: Timer) -> None:
+        self._ticks += 1
+        if self._ticks > MAX_TICKS:
+            raise BoundReached(f"more than {MAX_TICKS} timer ticks")
+        self._busy.append(timer)
+        self._calls.append(incarnation)
+        try:
+            timer.tick()
+        except Crashed:
+            pass
+        except Exception as error:
+            raise SubjectFault(f"the timer {name!r} of {incarnation.owner}", error) from error
+        finally:
+            self._calls.pop()
+            self._busy.pop()
+            if incarnation.life is Life.CRASHED and not self._in_call(incarnation):
+                self.bury(incarnation)
+        self.observe()
+
+    # --- what ports ask and tell ---
+
+    def reach(self, incarnation: Incarnation, moment: str, data: Mapping[str, object]) -> None:
+        """A port of ``incarnation`` reached a named moment (or, with no name, was only used)."""
+        if incarnation.life in (Life.CRASHED, Life.CLOSED):
+            raise Crashed(incarnation.owner_id)
+        if not moment:
+            return
+        self.moments[moment] = self.moments.get(moment, 0) + 1
+        if moment == "after-commit":
+            self.changed = True
+        elif moment[:6] == "after-":
+            self.history.add("moment", incarnation.owner, moment, **data)
+        if self.armed:
+            self._set_off(incarnation, moment)
+            if incarnation.life in (Life.CRASHED, Life.CLOSED):
+                raise Crashed(incarnation.owner_id)
+
+    def _set_off(self, incarnation: Incarnation, moment: str) -> None:
+        for armed in list(self.armed):
+            if armed.moment not in (moment, ANY_MOMENT) or armed.reached or armed.owner not in ("", incarnation.owner):
+                continue
+            armed.nth -= 1
+            if armed.nth > 0:
+                continue
+            armed.reached = True
+            self.history.add("world", incarnation.owner, f"at {moment}")
+            armed.action(incarnation)
+
+    def fault(self, incarnation: Incarnation, verb: str) -> str | None:
+        for fault in incarnation.faults:
+            if fault.verb in (verb, "any") and (fault.times is None or fault.times > 0):
+                if fault.times is not None:
+                    fault.times -= 1
+                self.history.add("world", incarnation.owner, f"fault {fault.kind}", on=verb)
+                return fault.kind
+        return None
+
+    def hang(self, bounded: BoundedByWorld) -> None:
+        if threading.current_thread() is not self._main:
+            self.released.wait(HANG_SECONDS)
+            raise store_error("io-error")
+        raise HangInBound if bounded.depth else NeverReturns
+
+    def send(self, incarnation: Incarnation, message: Message) -> None:
+        """Offer a message to its destination, and record the answer."""
+        entry = self.history.begin(
+            "message",
+            incarnation.owner,
+            f"send to {message.destination}",
+            "offered",
+            event=message.event_id,
+            attempt=message.attempt,
+            run=message.run_id,
+            destination=message.destination,
+            body=message.body,
+        )
+        try:
+            self.destinations[message.destination].offer(message, self.wait)
+        except Exception:
+            self.history.end(entry, "refused")
+            raise
+        self.history.end(entry, "accepted")
+
+    def new_id(self, prefix: str) -> str:
+        """The next id: one that the scenario named, or a counted one."""
+        if prefix == "run" and self.new_ids:
+            return self.new_ids.pop(0)
+        self._ids += 1
+        return f"{prefix}-{self._ids}"
+
+    # --- observing ---
+
+    def snapshot(self) -> Snapshot:
+        """What is durable now."""
+        if self.changed:
+            self.shared["rows_written"] = self.rows_written()
+            self._snapshot = self.subject.snapshot(self._subject_world(None))
+            self.changed = False
+        return self._snapshot
+
+    def rows_written(self) -> int | None:
+        """Rows written by all incarnations so far; ``None`` when the subject does not count."""
+        total, seen = 0, set()
+        for incarnation in self.incarnations:
+            counters = incarnation.process.counters() if incarnation.process is not None else None
+            if counters is None:
+                return None
+            if id(counters) not in seen:
+                seen.add(id(counters))
+                total += counters.rows_written
+        return total
+
+    def observe(self) -> None:
+        """Tell the invariants that something may have happened."""
+        for observer in self.observers:
+            observer()
+
+    def subject_world(self, incarnation: Incarnation) -> SubjectWorld:
+        return self._subject_world(incarnation)
+
+    def _subject_world(self, incarnation: Incarnation | None) -> SubjectWorld:
+        bounded = BoundedByWorld(self.wait, _timed_out)
+        return SubjectWorld(
+            self.directory,
+            self.clock,
+            _WorldSleeper(self),
+            _WorldProbe(self, incarnation, bounded),
+            bounded,
+            self.new_id,
+            {name: name for name in self.destinations},
+            dict(self.plan.settings),
+            self.shared,
+        )
+
+
+class _WorldSleeper:
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def sleep(self, seconds: float) -> None:
+        self._world.wait(seconds)
+
+
+class _WorldProbe:
+    """The probe of one incarnation that lives in this process."""
+
+    def __init__(self, world: World, incarnation: Incarnation | None, bounded: BoundedByWorld) -> None:
+        self._world, self._incarnation, self._bounded = world, incarnation, bounded
+
+    def reach(self, moment: str, **data: object) -> None:
+        if self._incarnation is not None:
+            self._world.reach(self._incarnation, moment, data)
+
+    def fault(self, verb: str) -> str | None:
+        incarnation = self._incarnation
+        if incarnation is None or not incarnation.faults:
+            return None
+        return self._world.fault(incarnation, verb)
+
+    def hang(self) -> None:
+        self._world.hang(self._bounded)
+
+    def send(self, message: Message) -> None:
+        assert self._incarnation is not None
+        self._world.send(self._incarnation, message)
+
+
+def _no_steps(step: Any) -> None:
+    raise ScenarioMistake("no runner is attached to this world")
+
+
+def _timed_out(seconds: float) -> StoreTimeout:
+    return StoreTimeout(
+        f"no answer from the store within {seconds:g} s",
+        remedy="Repeat it with the same key to learn whether it happened.",
+        happened=Happened.MAYBE,
+        seconds=seconds,
+    )
+
+
+def _local_process(world: World, incarnation: Incarnation) -> Process:
+    return LocalProcess(world.subject.open(incarnation.owner_id, world.subject_world(incarnation)))
+
+
+__all__ = [
+    "Armed",
+    "BoundReached",
+    "Crashed",
+    "Denied",
+    "Fault",
+    "NeverReturns",
+    "ScenarioMistake",
+    "SubjectFault",
+    "World",
+    "WorldPlan",
+]

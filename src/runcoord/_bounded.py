@@ -112,8 +112,10 @@ class AsyncCalls:
         future = self._bounded.begin(call)
         self._under_way.add(future)  # type: ignore[arg-type]
         future.add_done_callback(self._under_way.discard)  # type: ignore[arg-type]
+        answer = asyncio.wrap_future(future)
+        answer.add_done_callback(_looked_at)
         try:
-            return await asyncio.wait_for(asyncio.shield(asyncio.wrap_future(future)), seconds)
+            return await asyncio.wait_for(asyncio.shield(answer), seconds)
         except TimeoutError:
             if future.done():
                 return future.result()
@@ -133,6 +135,12 @@ class AsyncCalls:
                 waiter.cancel()
         stuck = sum(not future.done() for future in waiting)
         return Drained(len(waiting) - stuck, stuck)
+
+
+def _looked_at(answer: asyncio.Future[T]) -> None:
+    """Nobody may wait any more for an answer that comes late; asyncio is not to complain of that."""
+    if not answer.cancelled():
+        answer.exception()
 
 
 async def _finished(future: Future[object]) -> None:

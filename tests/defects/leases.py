@@ -1,0 +1,7 @@
+"""Seeded defects of this area."""
+
+from __future__ import annotations
+
+from defects.catalogue import Defect
+
+DEFECTS: list[Defect] = []

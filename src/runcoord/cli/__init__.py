@@ -1,0 +1,21 @@
+"""The command line: ``runcoord``, or ``python -m runcoord``.
+
+Other distributions add commands through the entry-point group ``runcoord.commands``; what such a command
+gets is written in :mod:`runcoord.cli.contributed`. Everything else here is private.
+"""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+
+def main() -> NoReturn:
+    """Run the command line on this process's arguments and exit with its code."""
+    import logging
+
+    from runcoord.cli.app import App
+
+    # What the library logs is for programs. What a user of this command must know, it says itself.
+    logging.getLogger("runcoord").addHandler(logging.NullHandler())
+    App().main(prog_name="runcoord")
+    raise AssertionError("App.main ends the process")

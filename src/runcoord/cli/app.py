@@ -1,0 +1,193 @@
+"""The group of all commands, and the one place where an invocation ends: with its answer, error and code."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from runcoord import RuncoordError, __version__
+from runcoord.cli import contributed, control, events, runs
+from runcoord.cli.failures import (
+    MEANINGS,
+    Exit,
+    Failure,
+    OutputFailed,
+    click_failure,
+    failure_of,
+    internal_failure,
+    interrupted,
+    output_failure,
+    usage_failure,
+)
+from runcoord.cli.output import tolerate_unencodable
+from runcoord.cli.session import STORE_VARIABLE, Session, default_store_text, global_options
+
+COMMANDS: tuple[click.Command, ...] = (
+    runs.runs,
+    runs.show,
+    events.events,
+    control.stop,
+    control.recover,
+)
+
+HELP = """Look at durable runs and their events, stop runs, and recover what a crash left.
+
+Reading changes nothing and never makes a store. The global options below go before the command or after it.
+"""
+
+HELP_COLUMNS = 100
+"""Longest line of a help text; wider ones are hard to read."""
+
+
+def _epilog() -> str:
+    width = max(len(str(int(code))) for code in MEANINGS)
+    rows = [f"  {int(code):>{width}}  {meaning}" for code, meaning in MEANINGS.items()]
+    return "\n".join(["\b", "Exit codes:", *rows])
+
+
+class App(click.Group):
+    """``runcoord``. ``source`` finds contributed commands; they are looked for only when needed."""
+
+    def __init__(self, source: contributed.Source = contributed.installed) -> None:
+        store, json, color = global_options(envvar=True)
+        store.help = f"{store.help}  [env var: {STORE_VARIABLE}; default: {default_store_text()}]"
+        version = click.Option(
+            ["--version"],
+            is_flag=True,
+            is_eager=True,
+            expose_value=False,
+            callback=_show_version,
+            help="Show the version and exit.",
+        )
+        super().__init__(
+            "runcoord",
+            commands={str(command.name): command for command in COMMANDS},
+            help=HELP,
+            epilog=_epilog(),
+            params=[store, json, color, version],
+            no_args_is_help=False,
+            invoke_without_command=True,
+            callback=_without_command,
+            context_settings={
+                "help_option_names": ["-h", "--help"],
+                "max_content_width": HELP_COLUMNS,
+            },
+        )
+        self._source = source
+        self._found: dict[str, contributed.Named] | None = None
+
+    # --- contributed commands ---
+
+    def _contributed(self) -> dict[str, contributed.Named]:
+        if self._found is None:
+            self._found = contributed.find(self._source, self.commands)
+        return self._found
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [*self.commands, *self._contributed()]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name in self.commands:
+            return self.commands[cmd_name]
+        entry = self._contributed().get(cmd_name)
+        return contributed.load(entry).command if entry is not None else None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        for title, names in (
+            ("Commands", self.commands),
+            ("Commands of other packages", self._contributed()),
+        ):
+            found = {name: self.get_command(ctx, name) for name in names}
+            rows = [(name, each.get_short_help_str(HELP_COLUMNS)) for name, each in found.items() if each]
+            if rows:
+                with formatter.section(title):
+                    formatter.write_dl(rows)
+
+    # --- the end of an invocation ---
+
+    def main(  # type: ignore[override]
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        *,
+        obj: Session | None = None,
+        **extra: Any,
+    ) -> int:
+        """Run one command and exit with its code; without ``standalone_mode`` the code is returned."""
+        arguments = list(sys.argv[1:] if args is None else args)
+        name = prog_name or "runcoord"
+        self._main_shell_completion(extra, name, complete_var)
+        tolerate_unencodable()
+        session = obj or Session()
+        # Known before anything is parsed, so that a command line that is not understood is answered in kind.
+        session.output.json = "--json" in arguments
+        try:
+            code = self._ended(arguments, name, session, extra)
+        except BrokenPipeError:
+            _close_quietly()
+            code = Exit.PIPE_CLOSED
+        if standalone_mode:
+            sys.exit(code)
+        return code
+
+    def _ended(self, args: list[str], name: str, session: Session, extra: dict[str, Any]) -> int:
+        failure: Failure
+        try:
+            with self.make_context(name, args, obj=session, **extra) as ctx:
+                self.invoke(ctx)
+                sys.stdout.flush()
+                return Exit.DONE
+        except click.exceptions.Exit as end:
+            return end.exit_code
+        except RuncoordError as error:
+            failure = failure_of(error)
+        except click.UsageError as error:
+            failure = usage_failure(error)
+        except click.ClickException as error:
+            failure = click_failure(error)
+        except (KeyboardInterrupt, EOFError, click.Abort):
+            failure = interrupted(session.changes)
+        except OutputFailed as error:
+            failure = output_failure(error)
+        except BrokenPipeError:
+            raise
+        except Exception as error:  # noqa: BLE001 - the outermost frame: a fault is told, with its trace and its own code
+            trace = traceback.format_exc()
+            if not session.json:
+                sys.stderr.write(trace)
+            failure = internal_failure(error, trace)
+        session.output.failure(failure)
+        return int(failure.exit)
+
+
+def _show_version(ctx: click.Context, _: click.Parameter, value: bool) -> None:
+    if value and not ctx.resilient_parsing:
+        click.echo(f"runcoord {__version__}")
+        ctx.exit()
+
+
+@click.pass_context
+def _without_command(ctx: click.Context) -> None:
+    """Show the help, but not as a success: a script whose command is an empty variable did nothing."""
+    if ctx.invoked_subcommand is None:
+        if not ctx.find_object(Session).json:  # type: ignore[union-attr]
+            click.echo(ctx.get_help(), err=True)
+        raise click.UsageError("no command was given", ctx)
+
+
+def _close_quietly() -> None:
+    """The reader is gone: what is still buffered goes nowhere, so that the interpreter does not complain."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, sys.stdout.fileno())
+    except (OSError, ValueError, AttributeError):  # no real stream
+        return
+    finally:
+        os.close(nowhere)

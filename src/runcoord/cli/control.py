@@ -1,0 +1,150 @@
+"""``runcoord stop`` and ``runcoord recover``: what changes runs."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import click
+
+from runcoord import Coordinator, EventState, Happened, Run, State, StoreError, SweepReport
+from runcoord._clock import SystemSleeper
+from runcoord._core.limits import MAX_LIST, STOP_POLL_SECONDS
+from runcoord.cli import documents
+from runcoord.cli.failures import Exit, failure_of
+from runcoord.cli.session import UTF8, RuncoordCommand, Session, instant, leave, pass_session
+from runcoord.cli.wording import ago, counted, duration, printable
+
+MAX_WAIT_SECONDS = 86_400.0
+"""Longest wait for a run to stop: a day. Who needs longer asks again."""
+FIRST_POLL_SECONDS = 0.05
+"""Pause before the first look at a stopping run; it doubles up to the interval at which holders look."""
+
+
+def _finite(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
+    if value is not None and math.isnan(value):
+        raise click.BadParameter("it is not a number.", ctx, param)
+    return value
+
+
+@click.command("stop", cls=RuncoordCommand)
+@click.argument("run_id", metavar="RUN", type=UTF8)
+@click.option(
+    "--reason", type=UTF8, default="stopped by its user", show_default=True, help="Kept with the run."
+)
+@click.option(
+    "--wait",
+    type=click.FloatRange(0, MAX_WAIT_SECONDS),
+    default=None,
+    callback=_finite,
+    metavar="SECONDS",
+    help="Wait so long for the work to notice.",
+)
+@pass_session
+def stop(session: Session, run_id: str, reason: str, wait: float | None) -> None:
+    """Ask a run to stop, durably, and say how it ended.
+
+    Work that has not begun never will, and the run ends at once. Work under way notices the stop at its
+    next look: until then the exit code is 5. The outcome of a finished run stands, and is the answer.
+    """
+    with session.open(changes=True) as coordinator:
+        coordinator.stop(run_id, reason)
+        try:
+            run = coordinator.run(run_id)
+            run = _awaited(coordinator, session, run, wait or 0.0)
+            now = instant(coordinator.clock)
+        except StoreError as error:
+            # The stop is in the store; only looking at the run failed.
+            problem = f"the stop of {run_id!r} is recorded, but the run cannot be read: {error.problem}"
+            session.output.failure(replace(failure_of(error), problem=problem, happened=Happened.MAYBE))
+            leave(Exit.SOMETHING_LEFT)
+    if session.json:
+        session.output.document(documents.stop_document(run))
+    else:
+        lease_left = run.lease.remaining(now) if run.lease is not None else None
+        session.output.sentences(_answer(run, lease_left))
+    if run.state is not State.FINISHED:
+        leave(Exit.SOMETHING_LEFT)
+
+
+def _awaited(coordinator: Coordinator, session: Session, run: Run, seconds: float) -> Run:
+    """The run when it has finished, or as it is after ``seconds``."""
+    ports = session.ports
+    sleeper = ports.sleeper if ports is not None and ports.sleeper is not None else SystemSleeper()
+    end = coordinator.clock.boottime() + seconds
+    pause = FIRST_POLL_SECONDS
+    while run.state is not State.FINISHED:
+        left = end - coordinator.clock.boottime()
+        if left <= 0:
+            break
+        sleeper.sleep(min(pause, left))
+        pause = min(2 * pause, STOP_POLL_SECONDS)
+        run = coordinator.run(run.run_id)
+    return run
+
+
+def _answer(run: Run, lease_left: float | None) -> list[str]:
+    name = printable(run.run_id)
+    if run.state is State.FINISHED:
+        outcome = run.outcome.value if run.outcome else "?"
+        if run.stop_requested_at is None:
+            return [f"{name} had ended before: {outcome}. That stands."]
+        return [f"{name} ended: {outcome}."]
+    lines = [f"{name} is asked to stop; its work has yet to notice."]
+    if lease_left is not None and lease_left <= 0:
+        lines.append(f"Its lease ran out {ago(-lease_left)}; if its owner is gone: runcoord recover.")
+    elif lease_left is not None:
+        lines.append(f"If its owner is gone, recovery ends it in {duration(lease_left)} at the earliest.")
+    return lines
+
+
+# --- recovering ----------------------------------------------------------------------------------
+
+
+@click.command("recover", cls=RuncoordCommand)
+@pass_session
+def recover(session: Session) -> None:
+    """Sweep once: end started runs whose lease ran out, and report.
+
+    Nothing is executed again. This process serves no destinations, so events stay pending until a process
+    that does delivers them.
+    """
+    with session.open(changes=True) as coordinator:
+        report = coordinator.recover()
+        waiting = coordinator.events(states=[EventState.PENDING, EventState.SENDING], limit=MAX_LIST)
+    number, capped = len(waiting.events), len(waiting.events) + len(waiting.bad) >= MAX_LIST
+    report.bad += waiting.bad
+    report.bad_count += len(waiting.bad)
+    if session.json:
+        session.output.document(documents.sweep_document(report, number, capped))
+    else:
+        session.output.sentences(_report(report, number, capped))
+    session.warn_of_bad_rows(report.bad, report.bad_count - len(report.bad))
+    if report.unfinished:
+        leave(Exit.SOMETHING_LEFT)
+
+
+def _report(report: SweepReport, waiting: int, capped: bool) -> list[str]:
+    done = {
+        "ended as interrupted": report.interrupted,
+        "ended as stopped": report.stopped,
+        "retried automatically, as a new run": report.retried,
+        "had its lease cut to the longest possible, because a clock was set": report.capped,
+        "removed, being old enough": report.pruned,
+    }
+    lines = [f"{counted(number, 'run')} {what}" for what, number in done.items() if number]
+    if report.digest:
+        lines.append("a digest of held events was written")
+    if not lines:
+        lines.append("Looked at every run whose lease ran out: nothing to recover.")
+    if report.unfinished:
+        lines.append("There is more to recover than one sweep does: run it again.")
+    if waiting:
+        number = f"{waiting:,} or more events" if capped else counted(waiting, "event")
+        stay = "stays" if waiting == 1 and not capped else "stay"
+        lines.append(
+            f"{number} {stay} pending: this process serves no destinations; one that does will send."
+        )
+    else:
+        lines.append("No event waits to be delivered.")
+    return lines

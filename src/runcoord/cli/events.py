@@ -1,0 +1,182 @@
+"""``runcoord events``: what waits for its destination, what was delivered, and what is held and why."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import click
+
+from runcoord import BadRow, Coordinator, Event, EventList, EventState, Instant
+from runcoord._core.limits import MAX_LIST
+from runcoord.cli import documents
+from runcoord.cli.runs import DEFAULT_LIMIT
+from runcoord.cli.session import UTF8, RuncoordCommand, Session, instant, pass_session
+from runcoord.cli.wording import counted, printable
+
+MAX_SEQ = 2**63 - 1
+"""Highest number that a store can give to an event."""
+
+
+HELD_SHOWN = 100
+"""Held events listed beside a page; ``--held`` pages through all of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """One page of events, and what is held whatever the page."""
+
+    page: EventList
+    more: bool
+    held: list[Event]
+    more_held: bool
+    bad: list[BadRow]
+    now: Instant
+
+    @property
+    def also_held(self) -> list[Event]:
+        """Held events that are not on the page."""
+        on_page = {event.seq for event in self.page.events}
+        return [event for event in self.held if event.seq not in on_page]
+
+
+@click.command("events", cls=RuncoordCommand)
+@click.option("--held", is_flag=True, help="Only held events; the same as --state held.")
+@click.option(
+    "--state",
+    "states",
+    multiple=True,
+    type=click.Choice([state.value for state in EventState]),
+    help="Only events in this state; may be repeated.",
+)
+@click.option("--run", "run_id", type=UTF8, default="", metavar="RUN", help="Only events of this run.")
+@click.option(
+    "--limit",
+    type=click.IntRange(1, MAX_LIST),
+    default=DEFAULT_LIMIT,
+    show_default=True,
+    help="At most so many events.",
+)
+@click.option(
+    "--after",
+    type=click.IntRange(0, MAX_SEQ),
+    default=0,
+    metavar="SEQ",
+    help="Only events after the one with this number.",
+)
+@click.option("--replay", type=UTF8, default="", metavar="EVENT", help="Send a held event again.")
+@click.option(
+    "--to", type=UTF8, default="", metavar="DESTINATION", help="With --replay: send it there instead."
+)
+@pass_session
+@click.pass_context
+def events(
+    ctx: click.Context,
+    session: Session,
+    held: bool,
+    states: Sequence[str],
+    run_id: str,
+    limit: int,
+    after: int,
+    replay: str,
+    to: str,
+) -> None:
+    """List events in the order in which they were written, or send a held one again.
+
+    Held events wait for you: they are listed whatever page you look at, with the reason.
+    """
+    if ctx.get_parameter_source("replay") is click.core.ParameterSource.COMMANDLINE:
+        used = [name for name in ("held", "states", "run_id", "limit", "after") if _given(ctx, name)]
+        if used:
+            raise click.UsageError("--replay names one event and goes with --to only.", ctx)
+        _replay(session, replay, to)
+        return
+    if _given(ctx, "to"):
+        raise click.UsageError("--to goes with --replay.", ctx)
+    wanted = [EventState(state) for state in states]
+    if held and EventState.HELD not in wanted:
+        wanted.append(EventState.HELD)
+    with session.open() as coordinator:
+        listing = _listing(coordinator, wanted, run_id, after, limit)
+    if session.json:
+        session.output.document(_document(listing))
+    else:
+        _tell(session, listing, wanted)
+    session.warn_of_bad_rows(listing.bad)
+
+
+def _given(ctx: click.Context, name: str) -> bool:
+    return ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
+
+
+def _listing(
+    coordinator: Coordinator, states: list[EventState], run_id: str, after: int, limit: int
+) -> Listing:
+    page = coordinator.events(states=states, run_id=run_id, after=after, limit=limit)
+    if run_id and not page.events and not page.bad:
+        coordinator.run(run_id)  # an unknown run is refused, rather than shown as one without events
+    last = page.events[-1].seq if page.events else 0
+    more = len(page.events) + len(page.bad) >= limit
+    if more and last:
+        following = coordinator.events(states=states, run_id=run_id, after=last, limit=1)
+        more = bool(following.events or following.bad)
+    held = coordinator.events(states=[EventState.HELD], run_id=run_id, limit=HELD_SHOWN + 1)
+    return Listing(
+        page,
+        more,
+        held.events[:HELD_SHOWN],
+        len(held.events) > HELD_SHOWN,
+        list(dict.fromkeys([*page.bad, *held.bad])),
+        instant(coordinator.clock),
+    )
+
+
+def _document(listing: Listing) -> documents.Document:
+    now, found = listing.now, listing.page.events
+    return {
+        "events": [documents.event_document(event, now) for event in found],
+        "more": listing.more,
+        "after": found[-1].seq if found else None,
+        "held": [documents.event_document(event, now) for event in listing.held],
+        "held_more": listing.more_held,
+        "bad": [documents.bad_row_document(row) for row in listing.bad],
+    }
+
+
+def _tell(session: Session, listing: Listing, states: list[EventState]) -> None:
+    from runcoord.cli.event_table import events_table
+
+    output, width, found = session.output, session.output.width, listing.page.events
+    if found:
+        table = events_table(found, listing.now, width)
+        output.lines(table.lines(width))
+        left_out = table.left_out(width)
+        if left_out:
+            output.note(f"Not shown at this width: {', '.join(left_out)}.")
+    elif not listing.page.bad:
+        output.note("No events.")
+    if listing.more:
+        output.note(f"There are more: --after {found[-1].seq}" if found else "There are more: raise --limit.")
+    also = listing.also_held
+    if also and not states:
+        output.lines(["", "Also held:", *events_table(also, listing.now, width).lines(width)])
+    elif also and EventState.HELD not in states:
+        total = f"{len(also)} or more events are" if listing.more_held else _are(len(also))
+        output.note(f"{total} held: see --held")
+
+
+def _are(number: int) -> str:
+    return f"{counted(number, 'event')} {'is' if number == 1 else 'are'}"
+
+
+def _replay(session: Session, event_id: str, destination: str) -> None:
+    with session.open(changes=True) as coordinator:
+        event = coordinator.replay(event_id, destination=destination)
+        now = instant(coordinator.clock)
+    if session.json:
+        session.output.document(documents.event_document(event, now))
+        return
+    target = printable(event.destination)
+    session.output.sentences(
+        [f"{printable(event.event_id)} is pending again, and goes to {target} from a process that serves it."]
+    )

@@ -1,0 +1,216 @@
+"""What one invocation knows: its global options, the store they name, and where to write."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NoReturn
+
+import click
+
+from runcoord import Coordinator, Instant, Ports, open_coordinator
+from runcoord.cli.documents import bad_row_document
+from runcoord.cli.failures import Exit, Failure
+from runcoord.cli.output import Output
+from runcoord.errors import InvalidConfiguration, StoreUnavailable
+from runcoord.ports import BadRow, Clock
+
+STORE_VARIABLE = "RUNCOORD_STORE"
+DEFAULT_FILE = Path("runcoord", "runs.db")
+
+
+@dataclass(slots=True)
+class Session:
+    """One invocation. Contributed commands get it as ``ctx.obj``; see :mod:`runcoord.cli.contributed`."""
+
+    ports: Ports | None = None
+    """Replacements for the real edges, for tests and simulated worlds."""
+    output: Output = field(default_factory=Output)
+    store: str = ""
+    """The store as named by an option or the environment; empty: the default."""
+    store_from: str = "the default"
+    changes: bool = False
+    """Whether the command may have begun to change something."""
+
+    @property
+    def json(self) -> bool:
+        """Whether ``--json`` was given: write one JSON document to standard output, and nothing else."""
+        return self.output.json
+
+    def open(self, *, changes: bool = False) -> Coordinator:
+        """The coordinator on the chosen store, which must exist. ``changes``: the command will write.
+
+        This process serves no destinations, so it delivers nothing and leaves events to those that do.
+        """
+        url = self.store or str(default_store())
+        try:
+            coordinator = open_coordinator(url, create=False, ports=self.ports)
+        except StoreUnavailable as error:
+            error.details.setdefault("store", url)
+            if not self.store:
+                error.remedy = " ".join(
+                    part
+                    for part in (error.remedy, f"Or name another store: --store, {STORE_VARIABLE}.")
+                    if part
+                )
+            raise
+        self.changes = changes
+        return coordinator
+
+    def warn_of_bad_rows(self, bad: list[BadRow], more: int = 0) -> None:
+        """Say which rows could not be read, and leave with the code for it. Nothing is said of none."""
+        if not bad and not more:
+            return
+        total = len(bad) + more
+        named = "; ".join(f"{row.table} {row.key!r}: {row.problem}" for row in bad[:BAD_ROWS_SAID])
+        unnamed = f"; and {total - BAD_ROWS_SAID} more" if total > BAD_ROWS_SAID else ""
+        failure = Failure(
+            "undecodable-row",
+            f"{total} {'row' if total == 1 else 'rows'} could not be read ({named}{unnamed})",
+            Exit.SOMETHING_LEFT,
+            "Everything else is shown. The rows were left as they are.",
+            details={"count": total, "rows": [bad_row_document(row) for row in bad]},
+        )
+        self.output.failure(failure)
+        leave(Exit.SOMETHING_LEFT)
+
+
+BAD_ROWS_SAID = 5
+"""Bad rows named in the one line for people; the document has all."""
+
+
+def leave(code: Exit) -> NoReturn:
+    """End the command with another code than 0. What was written stays written."""
+    raise click.exceptions.Exit(int(code))
+
+
+def instant(clock: Clock) -> Instant:
+    return Instant(clock.wall(), clock.boottime(), clock.boot_id())
+
+
+# --- the default store ---------------------------------------------------------------------------
+
+
+def default_store() -> Path:
+    """The user's own store: in ``XDG_DATA_HOME``, or where the platform keeps a user's data.
+
+    Raises :class:`~runcoord.errors.InvalidConfiguration` when the user has no home directory.
+    """
+    given = os.environ.get("XDG_DATA_HOME", "")
+    if (
+        given and Path(given).is_absolute()
+    ):  # a relative one is to be ignored, says the XDG base directory specification
+        return Path(given) / DEFAULT_FILE
+    try:
+        home = Path.home()
+    except RuntimeError:
+        raise InvalidConfiguration(
+            "there is no home directory to keep the default store in",
+            remedy=f"Name the store: --store PATH, or {STORE_VARIABLE}.",
+        ) from None
+    if sys.platform == "darwin":
+        return home / "Library" / "Application Support" / DEFAULT_FILE
+    if sys.platform == "win32":
+        local = os.environ.get("LOCALAPPDATA", "")
+        return (Path(local) if local else home / "AppData" / "Local") / DEFAULT_FILE
+    return home / ".local" / "share" / DEFAULT_FILE
+
+
+def default_store_text() -> str:
+    """The default store for the help text, with ``~`` for the home directory."""
+    try:
+        path = default_store()
+    except InvalidConfiguration:
+        return "none: there is no home directory"
+    try:
+        return str(Path("~") / path.relative_to(Path.home()))
+    except (ValueError, RuntimeError):
+        return str(path)
+
+
+# --- the global options --------------------------------------------------------------------------
+
+
+class Utf8(click.ParamType):  # type: ignore[type-arg]
+    """Text that can be stored. Bytes of the command line that are no UTF-8 are refused here."""
+
+    name = "text"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        text = str(value)
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            self.fail("it is not valid UTF-8", param, ctx)
+        return text
+
+
+UTF8 = Utf8()
+
+
+def _session(ctx: click.Context) -> Session:
+    session = ctx.find_object(Session)
+    assert session is not None, "App.main makes one"
+    return session
+
+
+def _choose_json(ctx: click.Context, _: click.Parameter, value: bool) -> None:
+    if value:
+        _session(ctx).output.json = True
+
+
+def _choose_color(ctx: click.Context, _: click.Parameter, value: bool | None) -> None:
+    if value is not None:
+        _session(ctx).output.color = value
+        ctx.find_root().color = value
+
+
+def _choose_store(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
+    if value is None:
+        return
+    session = _session(ctx)
+    from_environment = ctx.get_parameter_source(str(param.name)) is click.core.ParameterSource.ENVIRONMENT
+    session.store, session.store_from = value, STORE_VARIABLE if from_environment else "--store"
+
+
+def global_options(*, envvar: bool = False) -> list[click.Option]:
+    """``--store``, ``--json`` and ``--color``, which go before the command or after it; the later wins."""
+    store = click.Option(
+        ["--store"],
+        type=UTF8,
+        metavar="PATH",
+        envvar=STORE_VARIABLE if envvar else None,
+        expose_value=False,
+        callback=_choose_store,
+        help="The store: a file, or sqlite:///FILE.",
+    )
+    json = click.Option(
+        ["--json"],
+        is_flag=True,
+        is_eager=True,
+        expose_value=False,
+        callback=_choose_json,
+        help="Write one JSON document; errors as JSON to standard error.",
+    )
+    color = click.Option(
+        ["--color/--no-color"],
+        default=None,
+        is_eager=True,
+        expose_value=False,
+        callback=_choose_color,
+        help="Colours, whatever NO_COLOR and the terminal say.",
+    )
+    return [store, json, color]
+
+
+class RuncoordCommand(click.Command):
+    """A command that takes the global options too, after its own."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.params.extend(global_options())
+
+
+pass_session = click.make_pass_decorator(Session)

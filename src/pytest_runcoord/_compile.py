@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from ._forms import Clause, Expectation, Step
-from ._nodes import MappingNode, Node, ScalarNode
+from ._limits import MAX_EXPECTATIONS
+from ._nodes import ListNode, MappingNode, Node, ScalarNode
 from ._positions import Position, ScenarioError, did_you_mean, listed, shown
 from ._scope import NOTHING, Scope
 from .vocabulary import Registry, Word
@@ -23,7 +24,7 @@ class Compiler:
 
     def __init__(self, registry: Registry, path: str) -> None:
         self.registry = registry
-        self.scope = Scope(path, registry, self.step)
+        self.scope = Scope(path, registry, self.step, self.expectations)
 
     def step(self, node: Node, scope: Scope) -> Step:
         """One entry of a list of steps."""
@@ -33,6 +34,23 @@ class Compiler:
     def expectation(self, node: Node) -> Expectation:
         """One entry of ``expect``."""
         return self._entry(Expectation, node, self.registry.expectations, "expectation")
+
+    def expectations(self, node: Node) -> tuple[Expectation, ...]:
+        """A list of expectations that are to hold at one moment, and so must not contradict each other."""
+        scope = self.scope
+        if type(node) is not ListNode:
+            raise scope.misfit(node, "a list of expect", "write one entry in each line, beginning with '- '")
+        if not node.items:
+            raise scope.wrong(
+                node, "'expect' is empty", "add an entry, or remove the key where it may be absent"
+            )
+        if len(node.items) > MAX_EXPECTATIONS:
+            raise scope.wrong(
+                node, f"the scenario has more than {MAX_EXPECTATIONS} expectations", "split the scenario"
+            )
+        expectations = tuple([self.expectation(each) for each in node.items])
+        check_agreement(expectations, scope)
+        return expectations
 
     def _entry(self, form: type[AnyClause], node: Node, words: Mapping[str, Word], what: str) -> AnyClause:
         """A mapping with one key, or the word alone."""
@@ -128,10 +146,11 @@ class Compiler:
         argument = word.shorthand
         scope = self.scope
         if isinstance(body, ScalarNode) and body.value is None:
-            remedy = f"write {_forms_of(word)}" if word.required else f"write '{word.name}' without the ':'"
+            alone = word.section != "given" and not word.required
+            remedy = f"write '{word.name}' without the ':'" if alone else f"write {_forms_of(word)}"
             raise scope.wrong_key(body, f"nothing stands after '{word.name}:'", remedy)
         if argument is None:
-            raise scope.misfit(body, "a mapping", f"write {_forms_of(word)}")
+            raise scope.misfit(body, f"the arguments of '{word.name}'", f"write {_forms_of(word)}")
         args[argument.name] = argument.kind.parse(body, scope)
         for other in word.required:
             if other is not argument:
@@ -170,7 +189,9 @@ def _forms_of(word: Word) -> str:
         return f"{word.name}: {word.value.describe()}"
     needed = [each for each in word.required if each is not word.shorthand]
     if word.shorthand is not None and not needed:
-        return f"{word.name}: {word.shorthand.name}"
+        return f"{word.name}: <{word.shorthand.name}>"
+    if not word.arguments:
+        return word.name
     return f"{word.name}: {{{', '.join(f'{each.name}: ...' for each in word.required or word.arguments)}}}"
 
 
@@ -181,7 +202,7 @@ def check_agreement(expectations: tuple[Expectation, ...], scope: Scope) -> None
         key = each.word.key
         if not key:
             continue
-        about = repr([each.args[name] for name in key])
+        about = str(each.args[key[0]]) if len(key) == 1 else repr([each.args[name] for name in key])
         for name in each.stated:
             if name in key:
                 continue

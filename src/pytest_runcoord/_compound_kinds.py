@@ -7,7 +7,7 @@ from typing import Any
 
 from ._kinds import Count, Kind, Moment, Schema
 from ._limits import MAX_LIST
-from ._nodes import ListNode, MappingNode, Node, ScalarNode, shape
+from ._nodes import ListNode, MappingNode, Node, shape
 from ._positions import ScenarioError, did_you_mean, shown
 from ._scope import Scope, Vocabulary
 
@@ -23,7 +23,7 @@ class ListOf(Kind):
 
     def parse(self, node: Node, scope: Scope) -> tuple[Any, ...]:
         if type(node) is not ListNode:
-            raise scope.misfit(node, self.describe(), "write a list: [one, two]")
+            raise scope.misfit(node, "a list", "write a list: [one, two]")
         if not self.min <= len(node.items) <= self.max:
             raise scope.wrong(
                 node,
@@ -42,7 +42,7 @@ class ListOf(Kind):
         }
 
     def describe(self) -> str:
-        return f"a list, each entry {self.kind.describe()}"
+        return f"a list of values, each {self.kind.describe()}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Mapping(Kind):
 
     def parse(self, node: Node, scope: Scope) -> dict[str, Any]:
         if type(node) is not MappingNode:
-            raise scope.misfit(node, self.describe(), "write a mapping: {name: value}")
+            raise scope.misfit(node, "a mapping", f"write {{name: value}}, names: {self.names.describe()}")
         if not self.min <= len(node.entries) <= self.max:
             raise scope.wrong(
                 node,
@@ -66,7 +66,7 @@ class Mapping(Kind):
             )
         values = {}
         for key, each in node.entries.items():
-            name = self.names.parse(ScalarNode(key, key, each.key_line, each.key_column), scope)
+            name = self.names.parse(node.key_node(key), scope)
             values[name] = self.kind.parse(each, scope)
         return values
 
@@ -80,7 +80,7 @@ class Mapping(Kind):
         }
 
     def describe(self) -> str:
-        return f"a mapping; keys: {self.names.describe()}; values: {self.kind.describe()}"
+        return f"a mapping of {self.names.describe()} to {self.kind.describe()}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,6 +218,22 @@ class Steps(Kind):
 
 
 @dataclass(frozen=True, slots=True)
+class Expectations(Kind):
+    """A list of expectations that must hold at this moment; the value is a tuple of compiled expectations."""
+
+    shapes = frozenset({"list"})
+
+    def parse(self, node: Node, scope: Scope) -> tuple[Any, ...]:
+        return scope.read_expectations(node)
+
+    def schema(self, vocabulary: Vocabulary) -> Schema:
+        return {"type": "array", "minItems": 1, "items": {"$ref": "#/definitions/expectation"}}
+
+    def describe(self) -> str:
+        return "a list of expectations"
+
+
+@dataclass(frozen=True, slots=True)
 class CrashPoint:
     """Where to crash: at a named moment, or at the n-th effect of the step, counted from 1. One is None."""
 
@@ -243,7 +259,7 @@ class CrashAt(Kind):
         return {"anyOf": [Moment().schema(vocabulary), _EFFECT.schema(vocabulary)]}
 
     def describe(self) -> str:
-        return "a name of an effect, or {effect: n} for the n-th effect of the step"
+        return "a name of a moment, or {effect: n} for the n-th effect of the step"
 
 
 _EFFECT = Record(

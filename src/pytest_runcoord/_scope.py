@@ -35,12 +35,28 @@ class Scope:
     spaces whose names need not be known in the step being read, because it expects to be refused for that.
     """
 
-    __slots__ = ("capabilities", "excused", "names", "path", "read_step", "steps", "vocabulary")
+    __slots__ = (
+        "capabilities",
+        "excused",
+        "names",
+        "path",
+        "read_expectations",
+        "read_step",
+        "steps",
+        "vocabulary",
+    )
 
-    def __init__(self, path: str, vocabulary: Vocabulary, read_step: Callable[[Node, Scope], Any]) -> None:
+    def __init__(
+        self,
+        path: str,
+        vocabulary: Vocabulary,
+        read_step: Callable[[Node, Scope], Any],
+        read_expectations: Callable[[Node], tuple[Any, ...]],
+    ) -> None:
         self.path = path
         self.vocabulary = vocabulary
         self.read_step = read_step
+        self.read_expectations = read_expectations
         self.names: dict[str, dict[str, int]] = {}
         self.excused: AbstractSet[str] = NOTHING
         self.capabilities: dict[str, Position] = {}
@@ -52,9 +68,7 @@ class Scope:
 
     def at_key(self, node: Node) -> Position:
         """The position of the key that a value stands under; of the value itself where it has none."""
-        if node.key_line:
-            return Position(self.path, node.key_line, node.key_column)
-        return Position(self.path, node.line, node.column)
+        return Position(self.path, node.key_line, node.key_column)
 
     def wrong(self, node: Node, problem: str, remedy: str) -> ScenarioError:
         """An error at a value, to be raised."""
@@ -66,16 +80,14 @@ class Scope:
 
     def misfit(self, node: Node, wanted: str, remedy: str = "") -> ScenarioError:
         """An error for a value of the wrong type, to be raised: what it is, what is wanted, what to write."""
-        found = what_it_is(node)
-        if not remedy:
-            numeric = isinstance(node, ScalarNode) and node.value is not None
-            quoting = numeric and wanted.startswith(("a text", "a name", "one of"))
-            remedy = (
-                f'quote it: "{node.written}"'
-                if quoting and isinstance(node, ScalarNode)
-                else f"write {wanted}"
-            )
-        return self.wrong(node, f"{found} stands where {wanted} is wanted", remedy)
+        problem = f"{what_it_is(node)} stands where {wanted} is wanted"
+        return self.wrong(node, problem, remedy or f"write {wanted}")
+
+    def not_text(self, node: Node, wanted: str) -> ScenarioError:
+        """As :meth:`misfit`, where text is wanted: what looks like a number may have been meant as text."""
+        if isinstance(node, ScalarNode) and node.value is not None:
+            return self.misfit(node, wanted, f'quote it: "{node.written}"')
+        return self.misfit(node, wanted)
 
     def introduce(self, space: str, name: str, line: int) -> None:
         """Makes a name known from here on; the first line stays when it was known already."""

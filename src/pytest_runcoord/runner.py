@@ -96,6 +96,7 @@ class _Run:
             given.word.function(plan, given)
         self._world = World(subject, directory, plan)
         self._world.run_step = self._step
+        self._world.check = self._expect
         if result.choices.get("tier") == "real":
             from pytest_runcoord.real import process_of
 
@@ -142,7 +143,8 @@ class _Run:
         outer = self._at
         self._at = step
         world.history.step = step.position.line
-        world.step_began, world.step_rows = world.clock.boottime(), world.rows_written()
+        if step.name != "expect":
+            world.step_began, world.step_rows = world.clock.boottime(), world.rows_written()
         self._carry_out(step)
         world.observe()
         if outer is not None:
@@ -215,12 +217,12 @@ class _Run:
         ) from denied
 
     def _expect(self, expectation: Expectation) -> None:
-        self._at = expectation
+        outer, self._at = self._at, expectation
         self._world.history.step = expectation.position.line
         function = expectation.word.function
         assert function is not None
         function(self._world, expectation)
-        self._at = None
+        self._at = outer
 
     # --- healing ---
 

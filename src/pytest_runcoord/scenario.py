@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ._compile import Compiler, check_agreement
+from ._compile import Compiler
 from ._compound_kinds import Argument, Either, ListOf, Record
 from ._forms import (
     AnyScenario,
@@ -36,7 +36,6 @@ from ._kinds import NAME_PATTERN, Choice, Count, Kind, Name, Text
 from ._limits import (
     DEFAULT_HEAL_SWEEPS,
     MAX_AXIS_VALUES,
-    MAX_EXPECTATIONS,
     MAX_HEAL_SWEEPS,
     MAX_SAYS_CHARACTERS,
     MAX_VARIANTS,
@@ -72,6 +71,8 @@ __all__ = [
 VERSION = 1
 """The version of the language that is read here, the value of ``runcoord``."""
 
+#: What a part of a variant's name cannot have; '-' stands between the parts.
+_UNFIT = re.compile(r"[^A-Za-z0-9_.]+")
 _TAG = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
 
@@ -214,7 +215,7 @@ def compile_document(node: Node, registry: Registry, path: str) -> Scenario:
     if "steps" not in entries:
         raise _missing(node, scope, "steps", "what is done and what happens, in order")
     steps = tuple([compiler.step(each, scope) for each in _list(entries["steps"], scope, "steps")])
-    expect = _read_expect(entries.get("expect"), compiler)
+    expect = compiler.expectations(entries["expect"]) if "expect" in entries else ()
     axes = _read_axes(entries.get("axes"), registry, scope)
     heal = header["heal"]
     return Scenario(
@@ -261,7 +262,7 @@ def _list(node: Node, scope: Scope, key: str) -> list[Node]:
     if type(node) is not ListNode:
         raise scope.misfit(node, f"a list of {key}", "write one entry in each line, beginning with '- '")
     if not node.items:
-        raise scope.wrong(node, f"'{key}' is empty", "add an entry, or remove the key where it may be absent")
+        raise scope.wrong(node, f"the list of {key} is empty", "add an entry")
     return node.items
 
 
@@ -292,20 +293,6 @@ def _read_given(node: Node | None, registry: Registry, compiler: Compiler) -> tu
     return tuple(given)
 
 
-def _read_expect(node: Node | None, compiler: Compiler) -> tuple[Expectation, ...]:
-    if node is None:
-        return ()
-    scope = compiler.scope
-    items = _list(node, scope, "expect")
-    if len(items) > MAX_EXPECTATIONS:
-        raise scope.wrong(
-            node, f"the scenario has more than {MAX_EXPECTATIONS} expectations", "split the scenario"
-        )
-    expectations = tuple([compiler.expectation(each) for each in items])
-    check_agreement(expectations, scope)
-    return expectations
-
-
 def _read_axes(node: Node | None, registry: Registry, scope: Scope) -> Mapping[str, tuple[AxisChoice, ...]]:
     axes: dict[str, tuple[AxisChoice, ...]] = {}
     if node is None:
@@ -321,7 +308,9 @@ def _read_axes(node: Node | None, registry: Registry, scope: Scope) -> Mapping[s
             raise scope.wrong(values, f"the axis has more than {MAX_AXIS_VALUES} values", "leave some out")
         for each in _list(values, scope, f"values of '{name}'"):
             value = axis.kind.parse(each, scope)
-            label = re.sub(r"[^A-Za-z0-9_.]+", "-", str(value)).strip("-.") or "value"
+            label = str(value)
+            if not label.isalnum() or not label.isascii():
+                label = _UNFIT.sub("-", label).strip("-.") or "value"
             if label in choices:
                 raise scope.wrong(each, f"{shown(value)} is the same variant as one before it", "remove one")
             choices[label] = AxisChoice(value, label)
@@ -331,8 +320,7 @@ def _read_axes(node: Node | None, registry: Registry, scope: Scope) -> Mapping[s
         raise scope.wrong_key(
             node, f"the axes make {count} variants, at most {MAX_VARIANTS} are allowed", "leave values out"
         )
-    names = [_variant_name(choice) for choice in itertools.product(*axes.values())]
-    if len(set(names)) != len(names):
+    if len(axes) > 1 and len(set(map(_variant_name, itertools.product(*axes.values())))) != count:
         raise scope.wrong_key(node, "two variants have the same name", "leave out one of the values")
     return axes
 

@@ -49,7 +49,18 @@ from collections.abc import Callable, Collection, Iterable
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from ._compound_kinds import Argument, CrashAt, CrashPoint, Either, ListOf, Mapping, OneStep, Record, Steps
+from ._compound_kinds import (
+    Argument,
+    CrashAt,
+    CrashPoint,
+    Either,
+    Expectations,
+    ListOf,
+    Mapping,
+    OneStep,
+    Record,
+    Steps,
+)
 from ._kinds import Choice, Count, Duration, Flag, Json, Kind, Moment, Name, Refusal, Schema, Text
 from ._nodes import ListNode, MappingNode, Node, ScalarNode
 from ._positions import Position, ScenarioError, did_you_mean
@@ -76,6 +87,7 @@ __all__ = [
     "CrashPoint",
     "Duration",
     "Either",
+    "Expectations",
     "Flag",
     "Json",
     "Kind",

@@ -119,6 +119,7 @@ class World:
         self.cleanups: list[Callable[[], None]] = []
         self.sweep_watchers: list[Callable[[Snapshot, Snapshot, int | None], None]] = []
         self.run_step: Callable[[Any], None] = _no_steps
+        self.check: Callable[[Any], None] = _no_steps
         self._alarms: list[Alarm] = []
         self._main = threading.current_thread()
         self._ticks = 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pytest_runcoord.incarnation import Life
 from pytest_runcoord.scenario import Step
 from pytest_runcoord.verbs.asking import acting
-from pytest_runcoord.vocabulary import Argument, Choice, Count, Duration, Moment, Name, OneStep, Registry, Steps
+from pytest_runcoord.vocabulary import Argument, Choice, Count, Duration, Expectations, Moment, Name, OneStep, Registry, Steps
 from pytest_runcoord.world import Armed, ScenarioMistake, World
 
 OWNER = Argument("owner", Name("owner"), "which owner", required=True, shorthand=True)
@@ -106,6 +106,17 @@ def register(registry: Registry) -> None:
             world.pass_time(step.args["for"])
         finally:
             incarnation.stalled.discard(what)
+
+    @registry.step(
+        "expect",
+        group="interleaving",
+        says="What must be so at this moment, between two steps.",
+        value=Expectations(),
+        example="expect: [{run: {id: r1, state: claimed}}]",
+    )
+    def expect(world: World, step: Step) -> None:
+        for expectation in step.args["value"]:
+            world.check(expectation)
 
     @registry.step(
         "during",

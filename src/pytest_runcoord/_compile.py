@@ -9,7 +9,7 @@ from ._forms import Clause, Expectation, Step
 from ._limits import MAX_EXPECTATIONS
 from ._nodes import ListNode, MappingNode, Node, ScalarNode
 from ._positions import Position, ScenarioError, did_you_mean, listed, shown
-from ._scope import NOTHING, Scope
+from ._scope import NOTHING, Scope, what_it_is
 from .vocabulary import Registry, Word
 
 NO_OPTIONS: Mapping[str, Any] = {}
@@ -39,11 +39,11 @@ class Compiler:
         """A list of expectations that are to hold at one moment, and so must not contradict each other."""
         scope = self.scope
         if type(node) is not ListNode:
-            raise scope.misfit(node, "a list of expect", "write one entry in each line, beginning with '- '")
-        if not node.items:
-            raise scope.wrong(
-                node, "'expect' is empty", "add an entry, or remove the key where it may be absent"
+            raise scope.misfit(
+                node, "a list of expectations", "write one entry in each line, beginning with '- '"
             )
+        if not node.items:
+            raise scope.wrong(node, "the list of expectations is empty", "add an entry, or remove the key")
         if len(node.items) > MAX_EXPECTATIONS:
             raise scope.wrong(
                 node, f"the scenario has more than {MAX_EXPECTATIONS} expectations", "split the scenario"
@@ -150,7 +150,11 @@ class Compiler:
             remedy = f"write '{word.name}' without the ':'" if alone else f"write {_forms_of(word)}"
             raise scope.wrong_key(body, f"nothing stands after '{word.name}:'", remedy)
         if argument is None:
-            raise scope.misfit(body, f"the arguments of '{word.name}'", f"write {_forms_of(word)}")
+            raise scope.wrong(
+                body,
+                f"{what_it_is(body)} cannot stand directly after '{word.name}'",
+                f"write {_forms_of(word)}",
+            )
         args[argument.name] = argument.kind.parse(body, scope)
         for other in word.required:
             if other is not argument:

@@ -22,7 +22,7 @@ from ._limits import (
     MAX_TEXT_CHARACTERS,
 )
 from ._nodes import ListNode, MappingNode, Node, ScalarNode
-from ._positions import did_you_mean, shown
+from ._positions import ScenarioError, did_you_mean, shown
 from ._scope import Scope, Vocabulary
 
 Schema = dict[str, Any]
@@ -77,7 +77,7 @@ class Text(Kind):
     def parse(self, node: Node, scope: Scope) -> str:
         text = text_of(node)
         if text is None:
-            raise scope.misfit(node, self.describe())
+            raise scope.not_text(node, self.describe())
         if len(text) > self.max_length:
             raise scope.wrong(
                 node, f"the text has {len(text)} characters", f"at most {self.max_length} are allowed"
@@ -112,7 +112,7 @@ class Name(Kind):
     def parse(self, node: Node, scope: Scope) -> str:
         name = node.value if type(node) is ScalarNode else None
         if type(name) is not str:
-            raise scope.misfit(node, self.describe())
+            raise scope.not_text(node, self.describe())
         known = scope.names.get(self.space)
         if known is not None and name in known:
             if self.once:
@@ -136,11 +136,7 @@ class Name(Kind):
 
     def describe(self) -> str:
         article = "an" if self.space[:1] in "aeiou" else "a"
-        return (
-            f"a name, introduced here as {article} {self.space}"
-            if self.defines
-            else f"a name of {article} {self.space}"
-        )
+        return f"a new name for {article} {self.space}" if self.once else f"a name of {article} {self.space}"
 
 
 UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
@@ -175,13 +171,14 @@ class Duration(Kind):
             )
         return seconds
 
-    def _misfit(self, node: Node, scope: Scope) -> Exception:
-        number = isinstance(node, ScalarNode) and isinstance(node.value, int | float)
-        if number and isinstance(node, ScalarNode) and not isinstance(node.value, bool):
+    def _misfit(self, node: Node, scope: Scope) -> ScenarioError:
+        if isinstance(node, ScalarNode) and type(node.value) in (int, float):
+            seconds = f"{node.written}s"
+            example = seconds if _DURATION.match(seconds) else "90s"
             return scope.wrong(
                 node,
                 f"the duration {node.written} has no unit",
-                f"write {node.written}s for seconds; units are {', '.join(UNITS)}",
+                f"write {example} for seconds; units are {', '.join(UNITS)}",
             )
         return scope.misfit(
             node, self.describe(), f"write a number and its unit: {', '.join(UNITS)}, as in 90s"
@@ -192,8 +189,8 @@ class Duration(Kind):
         return {"type": "string", "pattern": rf"^{sign}[0-9]{{1,15}}(\.[0-9]{{1,9}})?(ms|s|m|h|d)$"}
 
     def describe(self) -> str:
-        sign = ", negative ones too" if self.may_be_negative else ""
-        return f"a duration with its unit, as in 90s or 500ms{sign}"
+        sign = " or -1h" if self.may_be_negative else ""
+        return f"a duration such as 90s or 500ms{sign}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +232,7 @@ class Flag(Kind):
         return {"type": "boolean"}
 
     def describe(self) -> str:
-        return "a truth value, true or false"
+        return "true or false"
 
 
 class Choice(Kind):
@@ -250,10 +247,10 @@ class Choice(Kind):
     def parse(self, node: Node, scope: Scope) -> str:
         text = text_of(node)
         if text is None:
-            raise scope.misfit(node, self.describe(), f"write {self.describe()}")
+            raise scope.misfit(node, self.describe())
         if text not in self.meanings:
             raise scope.wrong(
-                node, f"{shown(text)} is not {self.describe()}", did_you_mean(text, self.meanings)
+                node, f"{shown(text)} is not among the words for this", did_you_mean(text, self.meanings)
             )
         return text
 
@@ -261,7 +258,11 @@ class Choice(Kind):
         return enumeration(self.meanings)
 
     def describe(self) -> str:
-        return f"one of {', '.join(self.meanings)}"
+        return (
+            f"one of {', '.join(self.meanings)}"
+            if len(self.meanings) > 1
+            else f"the word {next(iter(self.meanings))}"
+        )
 
 
 def enumeration(meanings: dict[str, str]) -> Schema:
@@ -285,7 +286,7 @@ class Moment(Kind):
         return {"$ref": "#/definitions/moment"}
 
     def describe(self) -> str:
-        return "a name of an effect, as in after-commit"
+        return "a name of a moment"
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,13 +302,13 @@ class Refusal(Kind):
         return {"$ref": "#/definitions/refusal"}
 
     def describe(self) -> str:
-        return "a name of a refusal, as in lease-held"
+        return "a name of a refusal"
 
 
 def _from_list(node: Node, scope: Scope, what: str, known: Iterable[str]) -> str:
     text = text_of(node)
     if text is None:
-        raise scope.misfit(node, f"a name of a {what}")
+        raise scope.misfit(node, f"a name of a {what}", did_you_mean("", known))
     if text not in known:
         raise scope.wrong(node, f"there is no {what} {shown(text)}", did_you_mean(text, known))
     return text

@@ -1,56 +1,94 @@
 """The light tree that a scenario file is read into: plain values that know where they stand.
 
 A value that stands in a mapping also knows where its key stands, because most messages point at the key.
+Positions are kept as the parser's marks and turned into line and column, counted from 1, when asked for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 Plain: TypeAlias = str | int | float | bool | None
 
 
-class ScalarNode:
+class Mark(Protocol):
+    """A place in the text; all three count from 0, in characters."""
+
+    @property
+    def index(self) -> int:
+        """From the beginning of the text."""
+
+    @property
+    def line(self) -> int:
+        """Lines before it."""
+
+    @property
+    def column(self) -> int:
+        """From the beginning of its line."""
+
+
+class Placed:
+    """Where a value stands, and where its key does; without a key both are the same place."""
+
+    __slots__ = ("key_mark", "mark")
+
+    mark: Mark
+    key_mark: Mark | None
+
+    @property
+    def line(self) -> int:
+        return self.mark.line + 1
+
+    @property
+    def column(self) -> int:
+        return self.mark.column + 1
+
+    @property
+    def key_line(self) -> int:
+        return (self.key_mark or self.mark).line + 1
+
+    @property
+    def key_column(self) -> int:
+        return (self.key_mark or self.mark).column + 1
+
+
+class ScalarNode(Placed):
     """One text, number, truth value or null; ``written`` is it as the file has it, without quotes."""
 
-    __slots__ = ("column", "key_column", "key_line", "line", "value", "written")
+    __slots__ = ("value", "written")
 
-    def __init__(
-        self, value: Plain, written: str, line: int, column: int, key_line: int = 0, key_column: int = 0
-    ) -> None:
+    def __init__(self, value: Plain, written: str, mark: Mark, key_mark: Mark | None = None) -> None:
         self.value = value
         self.written = written
-        self.line = line
-        self.column = column
-        self.key_line = key_line
-        self.key_column = key_column
+        self.mark = mark
+        self.key_mark = key_mark
 
 
-class ListNode:
+class ListNode(Placed):
     """A list, in order."""
 
-    __slots__ = ("column", "items", "key_column", "key_line", "line")
+    __slots__ = ("items",)
 
-    def __init__(self, line: int, column: int, key_line: int = 0, key_column: int = 0) -> None:
+    def __init__(self, mark: Mark, key_mark: Mark | None = None) -> None:
         self.items: list[Node] = []
-        self.line = line
-        self.column = column
-        self.key_line = key_line
-        self.key_column = key_column
+        self.mark = mark
+        self.key_mark = key_mark
 
 
-class MappingNode:
+class MappingNode(Placed):
     """A mapping of text to values, in the order of the file."""
 
-    __slots__ = ("column", "entries", "key_column", "key_line", "line")
+    __slots__ = ("entries",)
 
-    def __init__(self, line: int, column: int, key_line: int = 0, key_column: int = 0) -> None:
+    def __init__(self, mark: Mark, key_mark: Mark | None = None) -> None:
         self.entries: dict[str, Node] = {}
-        self.line = line
-        self.column = column
-        self.key_line = key_line
-        self.key_column = key_column
+        self.mark = mark
+        self.key_mark = key_mark
+
+    def key_node(self, key: str) -> ScalarNode:
+        """A key as a value of its own, to be read by a kind."""
+        entry = self.entries[key]
+        return ScalarNode(key, key, entry.key_mark or entry.mark)
 
 
 Node: TypeAlias = ScalarNode | ListNode | MappingNode
@@ -77,14 +115,3 @@ def plain(node: Node) -> object:
     if isinstance(node, ListNode):
         return [plain(each) for each in node.items]
     return {key: plain(each) for key, each in node.entries.items()}
-
-
-def walk(node: Node) -> Iterator[Node]:
-    """The node and all below it, parents first, in the order of the file."""
-    yield node
-    if isinstance(node, ListNode):
-        for each in node.items:
-            yield from walk(each)
-    elif isinstance(node, MappingNode):
-        for each in node.entries.values():
-            yield from walk(each)

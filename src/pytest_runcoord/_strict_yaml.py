@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any
 
 import yaml
 from yaml.events import (
@@ -31,7 +31,7 @@ from yaml.events import (
 
 from ._core_schema import MAY_BE_MORE, NumberTooLong, resolve
 from ._limits import MAX_DOCUMENTS, MAX_NESTING, MAX_NODES, MAX_NUMBER_CHARACTERS
-from ._nodes import ListNode, MappingNode, Node, Plain, ScalarNode
+from ._nodes import ListNode, MappingNode, Mark, Node, Plain, ScalarNode
 from ._positions import Position, ScenarioError, ScenarioFileError, shown
 
 PARSER: Callable[[str], Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -72,29 +72,22 @@ def read_documents(text: str, path: str) -> list[Document]:
     return documents
 
 
-class _Frame:
-    """A list or mapping that is still open. A mapping has ``entries``, a list has ``items``."""
-
-    __slots__ = ("entries", "flow", "is_key", "items", "node")
-
-    def __init__(self, node: ListNode | MappingNode, flow: bool, is_key: bool) -> None:
-        self.node = node
-        self.flow = flow
-        self.is_key = is_key
-        self.items = node.items if isinstance(node, ListNode) else None
-        self.entries = node.entries if isinstance(node, MappingNode) else None
-
-
 class _Reader:
     """Builds the tree from the parser's events. One object reads one file."""
 
-    __slots__ = ("_left", "_next", "_path", "fault", "frames")
+    __slots__ = ("_container_keys", "_left", "_marks", "_next", "_path", "_text", "fault", "open")
 
     def __init__(self, text: str, path: str) -> None:
         self._next: Callable[[], Any] = PARSER(text).get_event
+        self._text = text
         self._path = path
         self._left = MAX_NODES
-        self.frames: list[_Frame] = []
+        #: Anchors and tags need one of these characters; without them no value has to be asked.
+        self._marks = "&" in text or "!" in text
+        #: The lists and mappings that are open, outermost first.
+        self.open: list[ListNode | MappingNode] = []
+        #: Depths at which a list or mapping stands in the place of a key.
+        self._container_keys: list[int] = []
         self.fault: ScenarioError | None = None
 
     def read_all(self) -> list[Document]:
@@ -119,86 +112,104 @@ class _Reader:
             documents.append(Document(len(documents) + 1, position, root, self.fault))
 
     def _read_document(self) -> Node:
-        next_event, frames, left = self._next, self.frames, self._left
+        # One loop with local names: it runs for every key and value of every file at each collection.
+        next_event, marks = self._next, self._marks
+        root: Node | None = None
+        # Where the next value goes: one of the two, or neither for the root.
         items: list[Node] | None = None
         entries: dict[str, Node] | None = None
         key: str | None = None  # of the value that comes next; None where a key comes next
-        key_line = key_column = 0
-        root: Node | None = None
-        while True:
+        key_mark: Mark | None = None
+        event: Any = None
+        for left in range(self._left, 0, -1):
             event = next_event()
             kind = type(event)
-            if kind is MappingEndEvent or kind is SequenceEndEvent:
-                closed = frames.pop()
-                items, entries = (frames[-1].items, frames[-1].entries) if frames else (None, None)
-                key = "" if closed.is_key else None
-                key_line = key_column = 0
-                continue
-            if kind is DocumentEndEvent:
-                break
-            mark = event.start_mark
-            line = mark.line + 1
-            column = mark.column + 1
-            left -= 1
-            if left < 0:
-                self._too_many_nodes(event)
-            is_key = entries is not None and key is None
-            frame: _Frame | None = None
             if kind is ScalarEvent:
-                text = event.value
-                plain = event.implicit[0]
-                value = text
-                if event.anchor is not None or event.tag is not None:
-                    self._refuse_marks(event)
-                elif plain and (not text or text[0] in MAY_BE_MORE):
+                value = text = event.value
+                if marks:
+                    self._check_marks(event)
+                if event.implicit[0] and (not text or text[0] in MAY_BE_MORE):
                     value = self._resolved(event)
-                if is_key:
-                    assert entries is not None
-                    if value is not text or text in entries or (plain and text == "<<"):
-                        self._refuse_key(event, text, entries)
-                    key, key_line, key_column = text, line, column
-                    continue
-                node: Node = ScalarNode(value, text, line, column, key_line, key_column)
-            elif kind is AliasEvent:
-                self._refuse_marks(event)
-                if is_key:
-                    key = ""
-                    continue
-                node = ScalarNode(None, f"*{event.anchor}", line, column, key_line, key_column)
+                if entries is None:
+                    node: Node = ScalarNode(value, text, event.start_mark)
+                    if items is None:
+                        root = node
+                    else:
+                        items.append(node)
+                elif key is None:
+                    if value is not text or text in entries or text == "<<":
+                        self._check_key(event, value, entries)
+                    key, key_mark = text, event.start_mark
+                else:
+                    entries[key] = ScalarNode(value, text, event.start_mark, key_mark)
+                    key = None
+            elif kind is MappingEndEvent or kind is SequenceEndEvent:
+                parent = self._closed()
+                items = parent.items if type(parent) is ListNode else None
+                entries = parent.entries if type(parent) is MappingNode else None
+                key = "" if self._container_keys and self._ended_a_key() else None
+            elif kind is DocumentEndEvent:
+                self._left = left
+                assert root is not None
+                return root
             else:
-                node = (MappingNode if kind is MappingStartEvent else ListNode)(
-                    line, column, key_line, key_column
-                )
-                frame = self._opened(event, node, is_key)
-                key_line = key_column = 0
-            if items is not None:
-                items.append(node)
-            elif entries is None:
-                root = node
-            elif not is_key:
-                assert key is not None
-                entries[key] = node
-            if frame is not None:
-                items, entries = frame.items, frame.entries
-            key = None
-        self._left = left
-        assert root is not None
-        return root
+                node = self._begun(event, None if key is None else key_mark)
+                if items is not None:
+                    items.append(node)
+                elif entries is None:
+                    root = node
+                elif key is not None:
+                    entries[key] = node
+                    key = None
+                else:
+                    key = self._odd_key(event)
+                if type(node) is MappingNode:
+                    items, entries = None, node.entries
+                elif type(node) is ListNode:
+                    items, entries = node.items, None
+        raise ScenarioFileError(
+            Position(self._path, event.start_mark.line + 1, event.start_mark.column + 1),
+            f"the file holds more than {MAX_NODES} keys, values and ends of lists and mappings",
+            "split the file",
+        )
 
-    def _opened(self, event: Any, node: ListNode | MappingNode, is_key: bool) -> _Frame:
-        if event.anchor is not None or event.tag is not None:
-            self._refuse_marks(event)
-        if is_key:
-            self._refuse(self._position(event), "a key is a list or a mapping", "write the key as plain text")
-        if len(self.frames) == MAX_NESTING:
+    def _begun(self, event: Any, key_mark: Mark | None) -> Node:
+        """The node of an event that is no scalar: a list or mapping that begins here, or a refused alias."""
+        is_alias = type(event) is AliasEvent
+        if self._marks or is_alias:
+            self._check_marks(event)
+        if is_alias:
+            return ScalarNode(None, f"*{event.anchor}", event.start_mark, key_mark)
+        if len(self.open) == MAX_NESTING:
             raise ScenarioFileError(
                 self._position(event),
                 f"lists and mappings are nested deeper than {MAX_NESTING}",
                 "flatten it; if no nesting is meant, look for a bracket that is not closed",
             )
-        frame = _Frame(node, event.flow_style is True, is_key)
-        self.frames.append(frame)
-        return frame
+        form = MappingNode if type(event) is MappingStartEvent else ListNode
+        node = form(event.start_mark, key_mark)
+        self.open.append(node)
+        return node
+
+    def _closed(self) -> ListNode | MappingNode | None:
+        """Closes the innermost list or mapping; gives the one around it."""
+        self.open.pop()
+        return self.open[-1] if self.open else None
+
+    def _ended_a_key(self) -> bool:
+        """Whether what was closed last stood in the place of a key."""
+        if self._container_keys[-1] != len(self.open):
+            return False
+        self._container_keys.pop()
+        return True
+
+    def _odd_key(self, event: Any) -> str | None:
+        """Refuses a key that is no scalar. An alias is the whole key; a list or mapping has yet to end."""
+        if type(event) is AliasEvent:
+            return ""
+        self._refuse(self._position(event), "a key is a list or a mapping", "write the key as plain text")
+        self._container_keys.append(len(self.open) - 1)
+        return None
 
     def _resolved(self, event: ScalarEvent) -> Plain:
         try:
@@ -219,40 +230,41 @@ class _Reader:
         if self.fault is None:
             self.fault = ScenarioError(position, problem, remedy)
 
-    def _refuse_marks(self, event: Any) -> None:
-        position = self._position(event)
+    def _check_marks(self, event: Any) -> None:
+        """Refuses aliases, anchors and tags."""
         if isinstance(event, AliasEvent):
             problem, remedy = f"'*{event.anchor}' is an alias", "write the value out"
         elif event.anchor is not None:
             problem, remedy = f"'&{event.anchor}' is an anchor", "remove it and write each value out"
-        else:
+        elif event.tag is not None:
             problem, remedy = f"{shown(event.tag)} is a tag", "remove it; quote the value if it is text"
-        self._refuse(position, f"{problem}, which scenarios do not have", remedy)
+        elif self._text.startswith("!", event.start_mark.index):
+            # The parser hides this one: "! 12" comes as 12.
+            problem, remedy = "'!' is a tag", "remove it; quote the value if it is text"
+        else:
+            return
+        self._refuse(self._position(event), f"{problem}, which scenarios do not have", remedy)
 
-    def _refuse_key(self, event: ScalarEvent, text: str, entries: dict[str, Node]) -> None:
+    def _check_key(self, event: ScalarEvent, value: Plain, entries: dict[str, Node]) -> None:
+        """Refuses a key that is there already, is not text, or would merge another mapping."""
         position = self._position(event)
+        text = event.value
         if text in entries:
-            first = entries[text]
             self._refuse(
                 position,
-                f"the key {shown(text)} is there twice, first in line {first.key_line}",
+                f"the key {shown(text)} is there twice, first in line {entries[text].key_line}",
                 "remove one of them",
             )
-        elif text == "<<":
-            self._refuse(position, "'<<' is a merge key", "write the keys out")
-        else:
+        elif value is not text:
             self._refuse(position, f"the key {shown(text)} is not text", "quote it if it is meant as a name")
+        elif event.implicit[0]:
+            self._refuse(position, "'<<' is a merge key", "write the keys out")
 
     def _check_directives(self, event: DocumentStartEvent, position: Position) -> None:
         if event.version not in (None, (1, 2)):
             self._refuse(position, "the file asks for YAML 1.1", "remove the directive: this is YAML 1.2")
         if event.tags:
             self._refuse(position, "the file declares tags", "remove the directive: scenarios have no tags")
-
-    def _too_many_nodes(self, event: Any) -> NoReturn:
-        raise ScenarioFileError(
-            self._position(event), f"the file holds more than {MAX_NODES} keys and values", "split the file"
-        )
 
 
 # --- what the parser says, in words that help -----------------------------------------------------
@@ -290,14 +302,14 @@ def _syntax_error(error: yaml.MarkedYAMLError, text: str, path: str, reader: _Re
         return ScenarioFileError(opened, "the quoted text that begins here does not end", "close the quote")
     if at in ("@", "`", "%"):
         return ScenarioFileError(position, f"a value cannot begin with '{at}'", "quote it")
-    flow = [frame.node for frame in reader.frames if frame.flow]
+    flow = [node for node in reader.open if text[node.mark.index : node.mark.index + 1] in ("[", "{")]
     if flow:
-        kind = "list" if isinstance(flow[-1], ListNode) else "mapping"
+        kind, closing = ("list", "]") if isinstance(flow[-1], ListNode) else ("mapping", "}")
         opened = Position(path, flow[-1].line, flow[-1].column)
         return ScenarioFileError(
             position,
-            f"the {kind} in brackets that begins in line {opened.line}, column {opened.column} breaks off",
-            "close the bracket, and put a ',' between entries",
+            f"the {kind} that begins in line {opened.line}, column {opened.column} breaks off",
+            f"close it with '{closing}', and put a ',' between entries",
         )
     for part, problem, remedy in _SYNTAX:
         if part in said:

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from pytest_runcoord.gate import OPTIONS
-from pytest_runcoord.rendering import FailureText, excerpt, failure_text
+from pytest_runcoord.rendering import FailureText, ScenarioFailed, excerpt, failure_text
 from pytest_runcoord.report import collection_report, failure_report
 from pytest_runcoord.runner import run_variant
 from pytest_runcoord.scenario import (
@@ -32,9 +32,7 @@ from pytest_runcoord.scenario import (
 from pytest_runcoord.tally import LINE, SCENARIO, VARIANT, VERDICT, properties
 from pytest_runcoord.verbs import default_registry
 from pytest_runcoord.verdict import RunResult, Verdict
-from pytest_runcoord.vocabulary import Registry
 
-REGISTRY = pytest.StashKey[Registry]()
 TAGS = pytest.StashKey[set[str]]()
 INVALID = "invalid"
 """Name of the one node below a scenario that is wrong."""
@@ -44,17 +42,6 @@ MARKS_WITH_A_MEANING = frozenset(
     {"filterwarnings", "parametrize", "skip", "skipif", "tryfirst", "trylast", "usefixtures", "xfail"}
 )
 """As a tag each of these would change silently whether or how a scenario runs."""
-
-
-class ScenarioFailed(Exception):
-    """A scenario did not pass; as text the whole report."""
-
-    def __init__(self, text: FailureText) -> None:
-        super().__init__(text)
-        self.text = text
-
-    def __str__(self) -> str:
-        return "\n".join(self.text.lines())
 
 
 class ScenarioFile(pytest.Module):
@@ -71,13 +58,9 @@ class ScenarioFile(pytest.Module):
         self.fixture_closure: Any = None
 
     def collect(self) -> Iterator[pytest.Collector]:
-        stash = self.config.stash
-        if REGISTRY not in stash:
-            stash[REGISTRY] = default_registry()
-        registry = stash[REGISTRY]
         self.shown_as = _shown(self.path, self.config)
         try:
-            found = load_file(self.path, registry, shown_as=self.shown_as)
+            found = load_file(self.path, default_registry(), shown_as=self.shown_as)
         except ScenarioFileError as error:
             raise self.CollectError(str(error)) from error
         self.text = found.text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,10 @@ import pytest
 
 if TYPE_CHECKING:
     from pytest_runcoord.collection import ScenarioFile
+    from pytest_runcoord.fixtures import CrashedLease, RecordedDestination, StalledRenewals, TzDrift
+    from pytest_runcoord.from_python import ScenarioRunner
+    from runcoord import Coordinator
+    from runcoord.testing import ManualClock
 
 SUFFIX = ".runcoord.yaml"
 
@@ -56,3 +61,120 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> ScenarioFi
     from pytest_runcoord.collection import ScenarioFile
 
     return ScenarioFile.from_parent(parent, path=file_path)
+
+
+# --- fixtures ---
+
+
+@pytest.fixture
+def runcoord_clock() -> ManualClock:
+    """A clock that moves when told to: advance, step (wall clock only), suspend, reboot.
+
+    The other fixtures share it; give it to your own code as ``Ports(clock=runcoord_clock)``.
+    """
+    from runcoord.testing import ManualClock
+
+    return ManualClock()
+
+
+@pytest.fixture
+def runcoord_destination() -> RecordedDestination:
+    """Where the coordinators of these fixtures deliver to, under the name chat: keeps ``messages``.
+
+    Set ``error`` to an exception to have it raised instead: ``runcoord.DestinationRefused`` refuses for good,
+    any other means "not now".
+    """
+    from pytest_runcoord.fixtures import RecordedDestination
+
+    return RecordedDestination()
+
+
+@pytest.fixture
+def runcoord_coordinator(
+    tmp_path: Path, runcoord_clock: ManualClock, runcoord_destination: RecordedDestination
+) -> Iterator[Coordinator]:
+    """A coordinator on the default store in tmp_path, with runcoord_clock and runcoord_destination.
+
+    Events for the destination ``chat`` are recorded, those for others held.
+    """
+    from pytest_runcoord.fixtures import DESTINATION, manual_coordinator
+
+    with manual_coordinator(
+        tmp_path, runcoord_clock, {DESTINATION: runcoord_destination}, "test"
+    ) as coordinator:
+        yield coordinator
+
+
+@pytest.fixture
+def runcoord_crashed_lease(
+    tmp_path: Path,
+    runcoord_clock: ManualClock,
+    runcoord_coordinator: Coordinator,
+    runcoord_destination: RecordedDestination,
+) -> Iterator[CrashedLease]:
+    """A run that was claimed and started by an owner that is gone, its lease still running.
+
+    Gives ``run_id``, the ``lease`` of the dead owner, the ``coordinator`` of a survivor, ``clock`` and
+    ``destination``. Advance the clock past the lease, and ``coordinator.recover()`` ends the run.
+    """
+    from pytest_runcoord.fixtures import crashed_lease
+
+    with crashed_lease(tmp_path, runcoord_clock, runcoord_coordinator, runcoord_destination) as crashed:
+        yield crashed
+
+
+@pytest.fixture
+def runcoord_stalled_renewals(
+    runcoord_clock: ManualClock,
+    runcoord_coordinator: Coordinator,
+    runcoord_destination: RecordedDestination,
+) -> StalledRenewals:
+    """An execution whose heartbeat is stalled: ``advance(95)`` lets its lease run out.
+
+    ``resume()`` lets it beat again as ``advance`` moves the clock; ``with renewals.stall(): ...`` stalls it
+    for a while. ``execution.guard()`` raises when its work must end.
+    """
+    from pytest_runcoord.fixtures import DESTINATION, StalledRenewals
+
+    run_id = runcoord_coordinator.submit(run_id="stalled", destination=DESTINATION).run_id
+    execution = runcoord_coordinator.begin(run_id)
+    return StalledRenewals(execution, runcoord_coordinator, runcoord_clock, runcoord_destination)
+
+
+@pytest.fixture
+def runcoord_tz_drift() -> Iterator[TzDrift]:
+    """Changes the time zone of this process and its children, and puts it back.
+
+    ``drift("Asia/Tokyo")`` until the test ends, ``with drift("Asia/Tokyo"): ...`` until the block ends;
+    ``lc_time="de_DE.UTF-8"`` changes the locale of dates too. ``ValueError`` for what this system lacks.
+    """
+    from pytest_runcoord.fixtures import TzDrift
+
+    drift = TzDrift()
+    yield drift
+    drift.restore()
+
+
+@pytest.fixture
+def runcoord_freeze(runcoord_clock: ManualClock) -> Iterator[ManualClock]:
+    """time.time(), datetime.now() and the like read runcoord_clock, for code that has no clock of its own.
+
+    By freezegun, with its limits: ``time.monotonic()`` follows the wall clock too, threads may see real time,
+    ``asyncio.sleep`` never ends. Code that takes a clock should be given ``runcoord_clock`` instead.
+    """
+    from pytest_runcoord.fixtures import frozen_to
+
+    with frozen_to(runcoord_clock) as clock:
+        yield clock
+
+
+@pytest.fixture
+def runcoord_scenario(request: pytest.FixtureRequest) -> ScenarioRunner:
+    """Runs a scenario from Python: ``runcoord_scenario("finding.runcoord.yaml").check()``.
+
+    Takes a path (relative to the test's folder) or the YAML text itself, and gives the result: its verdict,
+    history and exercised invariants. ``check()`` raises with the whole report unless it passed.
+    """
+    from pytest_runcoord.from_python import ScenarioRunner
+
+    return ScenarioRunner(request.path.parent)

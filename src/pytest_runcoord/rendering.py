@@ -18,13 +18,25 @@ BRIEF_HISTORY_LINES = 4
 """The same with ``--tb=short``."""
 LINES_BEFORE, LINES_AFTER = 3, 2
 """Lines of the file around the one that failed."""
+ONE_CLOCK = "time"
 NEXT_DOCUMENT = "---"
 NARROWEST, WIDEST = 60, 160
 """Columns: below, nothing is aligned any more; above, the eye loses the line."""
-LEAST_DETAIL = 32
+LEAST_DETAIL = 40
 """Columns for details below which they stand under their line rather than beside it."""
 MOST_DETAIL_LINES = 3
 """Lines that the details of one line of history may take before they are cut."""
+
+
+class ScenarioFailed(AssertionError):
+    """A scenario did not pass; as text the whole report."""
+
+    def __init__(self, text: FailureText) -> None:
+        super().__init__(text)
+        self.text = text
+
+    def __str__(self) -> str:
+        return "\n".join(self.text.lines())
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +87,7 @@ def failure_text(
         at,
         message(result),
         shown,
-        _verdict(result, source, at, width),
+        _verdict(result, source, at, width, excerpted=bool(shown)),
         history,
         [f"Rerun: {rerun}"] if rerun else [],
     )
@@ -118,12 +130,12 @@ def excerpt(source: str, line: int, column: int = 0) -> list[str]:
     return shown
 
 
-def _verdict(result: RunResult, source: str, line: int, width: int) -> list[str]:
+def _verdict(result: RunResult, source: str, line: int, width: int, *, excerpted: bool) -> list[str]:
     failure = result.failure
     rows: list[tuple[str, str]] = []
     if failure is None:
         return []
-    if failure.step and not _stands_at(source, line, failure):
+    if failure.step and not (excerpted and _stands_at(source, line, failure)):
         rows.append(("step", failure.step))
     rows += [("expected", failure.expected), ("seen", failure.seen), ("remedy", failure.remedy)]
     if result.choices:
@@ -143,9 +155,8 @@ def _verdict(result: RunResult, source: str, line: int, width: int) -> list[str]
 
 
 def _stands_at(source: str, line: int, failure: Failure) -> bool:
-    """Whether the reader sees the step in the excerpt already."""
-    lines = source.splitlines()
-    return 1 <= line <= len(lines) and failure.step.strip().lstrip("- ") in lines[line - 1]
+    """Whether the line is the step itself, and not what is nearest to a failure after the last one."""
+    return failure.step.partition(":")[0] in source.splitlines()[line - 1]
 
 
 # --- history ---
@@ -178,7 +189,8 @@ def history_table(history: Sequence[Line], line: int, width: int, limit: int = H
         rows += _with_detail(f"{mark} {row}", each.detail, left, width, below)
     total = len(history)
     count = f"the last {len(shown)} of {total}" if total > len(shown) else f"all {total}"
-    return [f"History, {count}; clocks in seconds since the start:", *rows]
+    clocks = "the same on all three clocks" if table[0][0] == ONE_CLOCK else "by clock"
+    return [f"History, {count} lines; seconds since the start, {clocks}:", *rows]
 
 
 def _row(cells: Sequence[str], aligns: Sequence[str], widths: Sequence[int]) -> str:
@@ -218,6 +230,8 @@ def _clock_columns(shown: Sequence[Line]) -> list[tuple[str, list[str], str]]:
                 break
         else:
             groups.append(([name], values))
+    if len(groups) == 1:
+        return [(ONE_CLOCK, _numbers(groups[0][1]), ">")]
     return [("=".join(names), _numbers(values), ">") for names, values in groups]
 
 

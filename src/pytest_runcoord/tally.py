@@ -14,8 +14,6 @@ from pytest_runcoord.verdict import RunResult, Verdict
 SCENARIO, VARIANT, LINE = "runcoord_scenario", "runcoord_variant", "runcoord_line"
 VERDICT, MISSING, EXERCISED = "runcoord_verdict", "runcoord_missing", "runcoord_invariants"
 FAILED_BY, TIER = "runcoord_failed_by", "runcoord_tier"
-MAX_NAMED = 12
-"""Names in one line of the summary; the rest are counted."""
 
 
 def properties(result: RunResult) -> list[tuple[str, object]]:
@@ -94,7 +92,7 @@ class Tally:
         return f"{_plural(scenarios, 'scenario')} in {_plural(len(self.variants), 'variant')}: {counted}"
 
     def summary(self) -> list[str]:
-        """The lines for the end of a run."""
+        """What the end of a run says, one paragraph each."""
         lines = [self.counts_line()]
         missing, exercised = self.missing(), self.exercised()
         if missing:
@@ -102,7 +100,7 @@ class Tally:
         if any(exercised.values()):
             lines.append(f"invariants with occasions to fail: {_counted(exercised)}")
         if never := never_exercised(exercised):
-            lines.append(f"never exercised, so nothing is known about: {_named(never)}")
+            lines.append(f"never exercised, so nothing is known about: {', '.join(never)}")
         return lines
 
 
@@ -111,13 +109,7 @@ def never_exercised(exercised: Mapping[str, int]) -> list[str]:
 
 
 def _counted(counts: Counter[str]) -> str:
-    """All of them: which were looked at is what the reader wants to know."""
     return ", ".join(f"{name} {count}" for name, count in counts.most_common() if count)
-
-
-def _named(names: list[str]) -> str:
-    more = len(names) - MAX_NAMED
-    return ", ".join(names[:MAX_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def _plural(count: int, noun: str) -> str:

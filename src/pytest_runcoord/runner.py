@@ -64,7 +64,12 @@ def run_variant(scenario: Scenario, variant: Variant, *, subject: Subject | None
     began = _now()
     choices = {name: str(value) for name, value in variant.choices.items()}
     result = RunResult(scenario.name, variant.name, Verdict.UNKNOWN, choices=choices)
-    subject = subject or Reference(choices.get("store", "default"))
+    real = choices.get("tier") == "real"
+    if real and (subject is not None or choices.get("store", "default") != "default"):
+        result.verdict = Verdict.SKIPPED
+        result.skipped = "the real tier runs the reference on its default store"
+        return result
+    subject = subject or _reference(choices)
     missing = sorted(name for name in scenario.needs if name not in subject.capabilities)
     if missing:
         result.verdict, result.missing = Verdict.SKIPPED, tuple(missing)
@@ -77,6 +82,14 @@ def run_variant(scenario: Scenario, variant: Variant, *, subject: Subject | None
         shutil.rmtree(directory, ignore_errors=True)
         result.seconds = _now() - began
     return result
+
+
+def _reference(choices: dict[str, str]) -> Subject:
+    if choices.get("tier") != "real":
+        return Reference(choices.get("store", "default"))
+    from pytest_runcoord.real.remote import RealReference
+
+    return RealReference()
 
 
 @cache
@@ -100,7 +113,7 @@ class _Run:
         if result.choices.get("tier") == "real":
             from pytest_runcoord.real import process_of
 
-            self._world.process_of = process_of
+            self._world.process_of, self._world.real = process_of, True
         self._watch = Watch(self._world, INVARIANTS)
         self._world.observers.append(self._watch.look)
         for invariant in self._watch.invariants:
@@ -256,7 +269,7 @@ class _Run:
 
     def _stop_faults(self) -> None:
         world = self._world
-        world.released.set()
+        world.release_hanging()
         for incarnation in world.incarnations:
             incarnation.faults.clear()
             incarnation.stalled.clear()

@@ -112,11 +112,14 @@ class World:
         self.changed = True
         self.step_began = 0.0
         self.step_rows: int | None = 0
-        self.released = threading.Event()
+        self.mended = 0
+        self._released = threading.Event()
         self.observers: list[Callable[[], None]] = []
         self.new_ids: list[str] = []
         self.process_of: Callable[[World, Incarnation], Process] = _local_process
         self.cleanups: list[Callable[[], None]] = []
+        self.real = False
+        """Incarnations are processes: a crash kills at once, also in the middle of a call."""
         self.sweep_watchers: list[Callable[[Snapshot, Snapshot, int | None], None]] = []
         self.run_step: Callable[[Any], None] = _no_steps
         self.check: Callable[[Any], None] = _no_steps
@@ -167,7 +170,7 @@ class World:
             raise ScenarioMistake(f"{owner} does not run")
         self.history.add("world", owner, "crash")
         incarnation.life = Life.CRASHED
-        if not self._in_call(incarnation):
+        if self.real or not self._in_call(incarnation):
             self.bury(incarnation)
 
     def bury(self, incarnation: Incarnation) -> None:
@@ -184,7 +187,7 @@ class World:
 
     def end(self) -> None:
         """The scenario is over: let go of everything."""
-        self.released.set()
+        self.release_hanging()
         for incarnation in self.incarnations:
             if incarnation.life in (Life.ALIVE, Life.PAUSED) and incarnation.process is not None:
                 incarnation.life = Life.CLOSED
@@ -306,7 +309,7 @@ class World:
     def wait(self, seconds: float) -> None:
         """Production code waits. Other timers fire meanwhile, unless one of them waits already."""
         if threading.current_thread() is not self._main:
-            self.released.wait(min(seconds, HANG_SECONDS))
+            self._released.wait(min(seconds, HANG_SECONDS))
             return
         if self._waiting:
             self._move(seconds)
@@ -387,9 +390,15 @@ class World:
                 return fault.kind
         return None
 
+    def release_hanging(self) -> None:
+        """Calls that hang in helper threads give up now; later ones hang again."""
+        self.mended += 1
+        released, self._released = self._released, threading.Event()
+        released.set()
+
     def hang(self, bounded: BoundedByWorld) -> None:
         if threading.current_thread() is not self._main:
-            self.released.wait(HANG_SECONDS)
+            self._released.wait(HANG_SECONDS)
             raise store_error("io-error")
         raise HangInBound if bounded.depth else NeverReturns
 

@@ -56,7 +56,7 @@ def register(registry: Registry) -> None:
     )
     def mend(world: World, step: Step) -> None:
         acting(world, step).faults.clear()
-        world.released.set()
+        world.release_hanging()
 
     @registry.step(
         "lock",

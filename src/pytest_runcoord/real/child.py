@@ -1,0 +1,200 @@
+"""The process of one incarnation: the reference with ports that reach through the pipe to the world.
+
+Started as ``python -m pytest_runcoord.real.child``; it speaks JSON lines on its standard input and output.
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+from pytest_runcoord.incarnation import LocalProcess
+from pytest_runcoord.probed_ports import BoundedByWorld, HangInBound, NeverReturns, store_error
+from pytest_runcoord.real.wire import Wire, WireClosed
+from pytest_runcoord.reference import Reference
+from pytest_runcoord.subject import SubjectWorld, Timer
+from runcoord import DestinationRefused
+from runcoord.errors import Happened, RuncoordError, StoreTimeout
+from runcoord.ports import Message
+
+
+HANG_SECONDS = 30.0
+"""Real time after which a hanging call in a helper thread gives up, should nothing release it."""
+
+
+class WireClock:
+    """The world's clocks as of the last message."""
+
+    def __init__(self) -> None:
+        self._read: tuple[float, float, float, str] = (0.0, 0.0, 0.0, "")
+
+    def set(self, read: list[Any]) -> None:
+        self._read = (read[0], read[1], read[2], read[3])
+
+    def wall(self) -> float:
+        return self._read[0]
+
+    def monotonic(self) -> float:
+        return self._read[1]
+
+    def boottime(self) -> float:
+        return self._read[2]
+
+    def boot_id(self) -> str:
+        return self._read[3]
+
+
+class Child:
+    """Carries out what the world asks, and is the probe, the sleeper and the ids of its own session."""
+
+    def __init__(self, wire: Wire) -> None:
+        self._wire = wire
+        self._clock = WireClock()
+        self._bounded = BoundedByWorld(self.sleep, _timed_out)
+        self._process: LocalProcess | None = None
+        self._numbers: dict[int, Timer] = {}
+        self._mended = 0
+        self._released = threading.Event()
+
+    def serve(self) -> None:
+        """Until the world closes the session or goes away."""
+        while True:
+            request = self._receive()
+            try:
+                answer = self._carry_out(request)
+            except (RuncoordError, NeverReturns, Exception) as error:
+                answer = {"error": _described(error)}
+            self._send(answer)
+            if request["do"] == "close":
+                return
+
+    def _carry_out(self, request: dict[str, Any]) -> dict[str, Any]:
+        do = request["do"]
+        if do == "open":
+            session = Reference().open(request["owner"], self._world(request))
+            self._process = LocalProcess(session)
+            return {}
+        assert self._process is not None
+        if do == "call":
+            values = self._process.call(request["verb"], request["args"], request["given"], request["keep"])
+            return {"values": values}
+        if do == "timers":
+            return {"timers": self._list_timers()}
+        if do == "tick":
+            self._numbers[request["number"]].tick()
+            return {}
+        self._process.close()
+        return {}
+
+    def _list_timers(self) -> list[tuple[int, str, float | None]]:
+        assert self._process is not None
+        found = [(id(timer), name, timer) for name, timer in self._process.timers()]
+        self._numbers = {number: timer for number, _, timer in found}
+        return [(number, name, timer.next_due()) for number, name, timer in found]
+
+    def _world(self, request: dict[str, Any]) -> SubjectWorld:
+        return SubjectWorld(
+            Path(request["directory"]),
+            self._clock,
+            self,
+            self,
+            self._bounded,
+            self.new_id,
+            {name: name for name in request["destinations"]},
+            request["settings"],
+            {},
+        )
+
+    # --- ports ---
+
+    def sleep(self, seconds: float) -> None:
+        self._ask({"asks": "wait", "seconds": seconds})
+
+    def new_id(self, prefix: str) -> str:
+        return str(self._ask({"asks": "id", "prefix": prefix})["id"])
+
+    def reach(self, moment: str, **data: object) -> None:
+        if moment:
+            self._ask({"asks": "reach", "moment": moment, "data": data})
+
+    def fault(self, verb: str) -> str | None:
+        fault: str | None = self._ask({"asks": "fault", "verb": verb})["fault"]
+        return fault
+
+    def hang(self) -> None:
+        if threading.current_thread() is not threading.main_thread():
+            self._released.wait(HANG_SECONDS)
+            raise store_error("io-error")
+        raise HangInBound if self._bounded.depth else NeverReturns
+
+    def send(self, message: Message) -> None:
+        answer = self._ask(
+            {
+                "asks": "send",
+                "message": {
+                    "event_id": message.event_id,
+                    "kind": message.kind,
+                    "run_id": message.run_id,
+                    "destination": message.destination,
+                    "body": base64.b64encode(message.body).decode(),
+                    "attempt": message.attempt,
+                },
+            }
+        )
+        if "refused" in answer:
+            raise DestinationRefused(answer["refused"])
+        if "failed" in answer:
+            raise ConnectionError(answer["failed"])
+
+    # --- the pipe ---
+
+    def _ask(self, request: dict[str, Any]) -> dict[str, Any]:
+        self._send(request)
+        return self._receive()
+
+    def _send(self, message: dict[str, Any]) -> None:
+        counters = self._process.counters() if self._process is not None else None
+        if counters is not None:
+            message["counters"] = [counters.statements, counters.rows_written, counters.commits]
+        self._wire.send(message)
+
+    def _receive(self) -> dict[str, Any]:
+        message = self._wire.receive()
+        self._clock.set(message["clock"])
+        if message["mended"] != self._mended:
+            self._mended = message["mended"]
+            released, self._released = self._released, threading.Event()
+            released.set()
+        return message
+
+
+def _described(error: BaseException) -> dict[str, Any]:
+    return {
+        "text": f"{type(error).__name__}: {error}" if not isinstance(error, RuncoordError) else str(error),
+        "refusal": Reference().refusal(error),
+        "happened": error.happened.value if isinstance(error, RuncoordError) else Happened.NO.value,
+        "never_returns": isinstance(error, NeverReturns),
+    }
+
+
+def _timed_out(seconds: float) -> StoreTimeout:
+    return StoreTimeout(f"no answer from the store within {seconds:g} s", happened=Happened.MAYBE)
+
+
+def main() -> None:
+    """Serve the world on the pipes given as standard input and output."""
+    read, write = os.dup(0), os.dup(1)
+    # Whatever the code under test prints must not get into the conversation.
+    os.dup2(2, 1)
+    try:
+        Child(Wire(read, write, None)).serve()
+    except WireClosed:
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,214 @@
+"""The world's side of a real process: asks it for verbs, and serves what its ports ask."""
+
+from __future__ import annotations
+
+import base64
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pytest_runcoord.incarnation import Incarnation, Life, Process
+from pytest_runcoord.probed_ports import Crashed, NeverReturns
+from pytest_runcoord.real.wire import Wire, WireClosed, WireTimeout
+from pytest_runcoord.reference import Reference
+from pytest_runcoord.subject import Timer
+from pytest_runcoord.world import BoundReached, World
+from runcoord import DestinationRefused
+from runcoord.errors import Happened, RuncoordError
+from runcoord.ports import Counters, Message
+
+ANSWER_SECONDS = 60.0
+"""Real time that a process has for one message: starting an interpreter on a loaded machine takes seconds."""
+STDERR_CHARACTERS = 2_000
+"""Characters of a dead process's complaints that a report shows."""
+
+
+class RemoteError(RuncoordError):
+    """An error that a process answered with; ``refusal`` is the harness's name for it, if it has one."""
+
+    def __init__(self, text: str, refusal: str | None, happened: Happened) -> None:
+        super().__init__(text, happened=happened)
+        self.refusal = refusal
+
+
+class ProcessDied(Exception):
+    """The process ended though nobody killed it."""
+
+
+def process_of(world: World, incarnation: Incarnation) -> Process:
+    """Start a process for an incarnation of the reference."""
+    return RemoteProcess(world, incarnation)
+
+
+class RemoteProcess:
+    """One incarnation in a process of its own. Signals go only to this unreaped child."""
+
+    def __init__(self, world: World, incarnation: Incarnation) -> None:
+        self._world, self._incarnation = world, incarnation
+        self._counters = Counters()
+        self._timers: dict[int, RemoteTimer] = {}
+        self._calls = 0
+        self._stderr = Path(world.directory) / f"{incarnation.owner}-{incarnation.number}.stderr"
+        with self._stderr.open("wb") as complaints:
+            self._child = subprocess.Popen(
+                [sys.executable, "-m", "pytest_runcoord.real.child"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=complaints,
+                bufsize=0,
+            )
+        assert self._child.stdin is not None
+        assert self._child.stdout is not None
+        self._wire = Wire(self._child.stdout.fileno(), self._child.stdin.fileno(), ANSWER_SECONDS)
+        try:
+            self._ask(
+                {
+                    "do": "open",
+                    "owner": incarnation.owner_id,
+                    "directory": str(world.directory),
+                    "destinations": sorted(world.destinations),
+                    "settings": world.plan.settings,
+                }
+            )
+        except BaseException:
+            self.kill()
+            raise
+
+    def call(self, verb: str, args: Mapping[str, Any], given: str = "", keep: str = "") -> dict[str, Any]:
+        answer = self._ask({"do": "call", "verb": verb, "args": dict(args), "given": given, "keep": keep})
+        values: dict[str, Any] = answer["values"]
+        return values
+
+    def timers(self) -> list[tuple[str, Timer]]:
+        if self._calls or self._child.poll() is not None:
+            return []  # it is in the middle of a call, as its threads would be; or it is gone
+        found: list[tuple[str, Timer]] = []
+        for number, name, due in self._ask({"do": "timers"})["timers"]:
+            timer = self._timers.setdefault(number, RemoteTimer(self, number))
+            timer.due = due
+            found.append((name, timer))
+        return found
+
+    def tick(self, number: int) -> None:
+        self._ask({"do": "tick", "number": number})
+
+    def counters(self) -> Counters:
+        return self._counters
+
+    def close(self) -> None:
+        if self._child.poll() is None:
+            self._ask({"do": "close"})
+            self._child.wait(ANSWER_SECONDS)
+        self._let_go()
+
+    def kill(self) -> None:
+        """SIGKILL, and reap. Killing a dead process changes nothing."""
+        if self._child.poll() is None:
+            self._child.kill()
+            self._child.wait(ANSWER_SECONDS)
+        self._let_go()
+
+    def _let_go(self) -> None:
+        for pipe in (self._child.stdin, self._child.stdout):
+            if pipe is not None and not pipe.closed:
+                pipe.close()
+
+    # --- the conversation ---
+
+    def _ask(self, message: dict[str, Any]) -> dict[str, Any]:
+        """Send one request, serve what the process asks meanwhile, give its answer."""
+        self._calls += 1
+        try:
+            self._send(message)
+            while True:
+                answer = self._receive()
+                if "asks" not in answer:
+                    break
+                self._send(self._serve(answer))
+        finally:
+            self._calls -= 1
+        if "error" in answer:
+            error = answer["error"]
+            if error["never_returns"]:
+                raise NeverReturns
+            raise RemoteError(error["text"], error["refusal"], Happened(error["happened"]))
+        return answer
+
+    def _send(self, message: dict[str, Any]) -> None:
+        clock = self._world.clock
+        message["mended"] = self._world.mended
+        message["clock"] = [clock.wall(), clock.monotonic(), clock.boottime(), clock.boot_id()]
+        try:
+            self._wire.send(message)
+        except (WireClosed, ValueError) as error:
+            raise self._death(error) from error
+
+    def _receive(self) -> dict[str, Any]:
+        try:
+            answer = self._wire.receive()
+        except WireTimeout as error:
+            self.kill()
+            raise BoundReached(f"the process of {self._incarnation.owner} gave {error}") from error
+        except (WireClosed, ValueError) as error:
+            raise self._death(error) from error
+        if "counters" in answer:
+            self._counters.statements, self._counters.rows_written, self._counters.commits = answer["counters"]
+        return answer
+
+    def _death(self, error: Exception) -> BaseException:
+        if self._incarnation.life is Life.CRASHED:
+            return Crashed(self._incarnation.owner_id)
+        said = self._stderr.read_text(errors="replace")[-STDERR_CHARACTERS:] if self._stderr.exists() else ""
+        return ProcessDied(f"the process of {self._incarnation.owner} ended by itself ({error}): {said}")
+
+    def _serve(self, request: dict[str, Any]) -> dict[str, Any]:
+        """What a port of the process asks of the world. Its crash is raised here, and the process killed."""
+        asks, world = request["asks"], self._world
+        try:
+            if asks == "reach":
+                world.reach(self._incarnation, request["moment"], request["data"])
+                return {}
+            if asks == "fault":
+                return {"fault": world.fault(self._incarnation, request["verb"])}
+            if asks == "wait":
+                world.wait(request["seconds"])
+                return {}
+            if asks == "id":
+                return {"id": world.new_id(request["prefix"])}
+            return self._offer(request["message"])
+        except Crashed:
+            self.kill()
+            raise
+
+    def _offer(self, message: dict[str, Any]) -> dict[str, Any]:
+        body = base64.b64decode(message.pop("body"))
+        try:
+            self._world.send(self._incarnation, Message(body=body, **message))
+        except DestinationRefused as refusal:
+            return {"refused": str(refusal)}
+        except Exception as error:
+            return {"failed": f"{type(error).__name__}: {error}"}
+        return {"accepted": True}
+
+
+class RemoteTimer:
+    """A timer in the process, as it was when it was last asked for."""
+
+    def __init__(self, process: RemoteProcess, number: int) -> None:
+        self._process, self._number = process, number
+        self.due: float | None = None
+
+    def next_due(self) -> float | None:
+        return self.due
+
+    def tick(self) -> None:
+        self._process.tick(self._number)
+
+
+class RealReference(Reference):
+    """The reference, with the refusals that come over the wire."""
+
+    def refusal(self, error: BaseException) -> str | None:
+        return error.refusal if isinstance(error, RemoteError) else super().refusal(error)

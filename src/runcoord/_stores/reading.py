@@ -181,8 +181,10 @@ class SqliteView:
         for state in set(states):
             if state is State.FINISHED:
                 lists.append(self._rows(statements.RUNS_FINISHED, params))
+            elif state is State.ACCEPTED:
+                lists.append(self._rows(statements.RUNS_ACCEPTED, params))
             else:
-                lists.append(self._rows(statements.RUNS_UNFINISHED, {**params, "state": state.value}))
+                lists.append(self._rows(statements.RUNS_LEASED, {**params, "state": state.value}))
         return _decoded((row[1:] for row in _merged(lists, limit)), rows.decode_run, bad)
 
     def claimable(self, now: Instant, limit: int) -> list[str]:
@@ -241,12 +243,14 @@ class SqliteView:
         return self._ids(statements.SENDABLE, params)
 
     def next_due(self) -> Deadline | None:
-        [(first_boot, last_boot, boottime)] = self._rows(statements.NEXT_DUE)
-        if first_boot is None:
+        [found] = self._rows(statements.NEXT_DUE)
+        boots = sorted({boot for boot in found[:4] if boot is not None})
+        if not boots:
             return None
         # Exact on the boot of all events. Elsewhere wall time would decide, and there is no order of the
         # events that holds for both clocks: then the answer is "already", and sendable() says what is.
-        return Deadline(-math.inf, boottime if first_boot == last_boot else -math.inf, first_boot)
+        first = min(at for at in found[4:] if at is not None) if len(boots) == 1 else -math.inf
+        return Deadline(-math.inf, first, boots[0])
 
     def untold_held(self, limit: int) -> list[Event]:
         return _decoded(self._rows(statements.UNTOLD_HELD, {"limit": limit}), rows.decode_event, None)

@@ -21,25 +21,28 @@ LADDER: tuple[frozenset[str], ...] = (
     frozenset({"runcoord.ports"}),
     frozenset(
         {
+            "runcoord._answers",
+            "runcoord._bounded",
             "runcoord._clock",
             "runcoord._git",
             "runcoord._homes",
             "runcoord._processes",
             "runcoord._shim",
             "runcoord._stores",
+            "runcoord._ticker",
         }
     ),
     frozenset({"runcoord._coordinator"}),
     frozenset({"runcoord._heartbeat", "runcoord._outbox"}),
     frozenset(
         {
-            "runcoord._bounded",
             "runcoord._executor",
             "runcoord._importer",
             "runcoord._recoverer",
             "runcoord._supervisor",
         }
     ),
+    frozenset({"runcoord._maintenance"}),
     frozenset({"runcoord._assembly"}),
     frozenset({"runcoord"}),
     frozenset({"runcoord.testing"}),

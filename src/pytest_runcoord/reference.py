@@ -7,26 +7,17 @@ from collections.abc import Callable
 from typing import Any
 
 from pytest_runcoord.probed_ports import FaultyStore, ProbedDestination
-from pytest_runcoord.subject import (
-    CAPABILITIES,
-    Answer,
-    EventSeen,
-    RunSeen,
-    Snapshot,
-    SubjectWorld,
-    Timer,
-)
+from pytest_runcoord.reference_snapshot import take_snapshot
+from pytest_runcoord.subject import CAPABILITIES, Answer, Snapshot, SubjectWorld, Timer
 from runcoord import (
     AsyncCalls,
     Coordinator,
     Delivery,
-    Event,
     Execution,
     Lease,
     Outcome,
     Ports,
     Renewal,
-    Run,
     Settings,
     StoreError,
     SweepReport,
@@ -37,8 +28,6 @@ from runcoord.ports import Counters, Ids
 from runcoord.testing import MemoryData, MemoryStore
 
 STORE_NAME = "runs.db"
-SNAPSHOT_LIMIT = 1_000
-"""Rows in one page of a snapshot."""
 
 
 class _WorldIds(Ids):
@@ -91,7 +80,7 @@ class Reference:
                 return Snapshot({}, {})
             ports = Ports(clock=world.clock, sleeper=world.sleeper, store=memory)
             observer = world.shared["observer"] = open_coordinator(path, create=False, ports=ports)
-        return _snapshot(observer, world)
+        return take_snapshot(observer, world.shared.get("rows_written"))
 
     def finish(self, world: SubjectWorld) -> None:
         observer = world.shared.pop("observer", None)
@@ -342,75 +331,4 @@ def _sweep_answer(report: SweepReport) -> Answer:
             "stale": drain.stale,
             "bad": report.bad_count + len(drain.bad),
         }
-    )
-
-
-def _snapshot(observer: Coordinator, world: SubjectWorld) -> Snapshot:
-    runs: dict[str, RunSeen] = {}
-    bad: list[Any] = []
-    after = ""
-    while True:
-        page = observer.runs(after=after, limit=SNAPSHOT_LIMIT)
-        bad.extend(page.bad)
-        for run in page.runs:
-            runs[run.run_id] = _run_seen(run)
-        if len(page.runs) + len(page.bad) < SNAPSHOT_LIMIT or not page.runs:
-            break
-        after = page.runs[-1].run_id
-    events: dict[str, EventSeen] = {}
-    seq = 0
-    while True:
-        found = observer.events(after=seq, limit=SNAPSHOT_LIMIT)
-        bad.extend(found.bad)
-        for event in found.events:
-            events[event.event_id] = _event_seen(event)
-        if len(found.events) + len(found.bad) < SNAPSHOT_LIMIT or not found.events:
-            break
-        seq = found.events[-1].seq
-    return Snapshot(runs, events, world.shared.get("rows_written"), tuple(bad))
-
-
-def _run_seen(run: Run) -> RunSeen:
-    spec = run.spec
-    return RunSeen(
-        run.run_id,
-        run.state.value,
-        _text(run.outcome),
-        run.epoch,
-        run.owner,
-        run.lease,
-        run.stop_requested_at is not None,
-        run.result,
-        run.error,
-        run.late,
-        spec.destination,
-        spec.group,
-        run.line,
-        run.retry_of,
-        run.retried_as,
-        run.progress,
-        run.interruptions,
-        run.result_truncated,
-        {
-            "task": len(spec.task),
-            "agent": len(spec.agent),
-            "conversation_key": len(spec.conversation_key),
-            "error": len(run.error),
-            "result": len(run.result),
-            "progress": len(run.progress),
-        },
-    )
-
-
-def _event_seen(event: Event) -> EventSeen:
-    return EventSeen(
-        event.event_id,
-        event.run_id,
-        event.kind.value,
-        event.state.value,
-        event.destination,
-        event.attempt,
-        event.body,
-        event.reason,
-        event.due,
     )

@@ -260,10 +260,10 @@ class _Run:
         if "recovery" in self._subject.capabilities:
             healer = world.open(HEALER)
             for _ in range(self._scenario.heal_sweeps):
-                world.pass_time(HEAL_SECONDS)
-                world.sweep(healer, "recover")
                 if self._quiet():
                     break
+                world.pass_time(HEAL_SECONDS)
+                world.sweep(healer, "recover")
             world.sweep(healer, "recover")
         self._watch.end()
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from runcoord._answers import Completion, EventList, Receipt, Renewal, RunList, StopReceipt
 from runcoord._assembly import Coordinator, open_coordinator
 from runcoord._bounded import AsyncCalls, Drained, ThreadBounded
-from runcoord._coordinator import Completion, EventList, Receipt, Renewal, RunList, StopReceipt
 from runcoord._core.model import (
     Deadline,
     Delivery,

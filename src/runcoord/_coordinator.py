@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
+from runcoord._answers import Completion, EventList, Receipt, Renewal, RunList, StopReceipt
 from runcoord._core import limits, requests, submission
 from runcoord._core.decide import Decision, decide, require_lease_seconds
 from runcoord._core.deliveries import delivery_of, replayed
 from runcoord._core.events import canonical_json, group_event
 from runcoord._core.model import (
     Command,
-    Delivery,
     Event,
     EventState,
     Group,
@@ -25,63 +25,6 @@ from runcoord._core.model import (
 from runcoord._core.settings import Settings
 from runcoord.errors import InvalidRequest, KeyConflict, UndecodableRow, UnknownEvent, UnknownRun
 from runcoord.ports import BadRow, Change, Clock, Destination, Ids, Store, Transaction
-
-
-@dataclass(frozen=True, slots=True)
-class Receipt:
-    """The answer to a submission or a retry. ``replayed``: this was the first answer, given again."""
-
-    run_id: str
-    state: State
-    outcome: Outcome | None
-    replayed: bool
-
-
-@dataclass(frozen=True, slots=True)
-class StopReceipt:
-    """The answer to a stop. ``outcome`` is the run's final one if it has it (also when it had ended
-    before); ``None`` while the work has yet to notice the stop."""
-
-    run_id: str
-    state: State
-    outcome: Outcome | None
-
-
-@dataclass(frozen=True, slots=True)
-class Renewal:
-    """A renewed lease, and whether the run is to stop."""
-
-    lease: Lease
-    stop_requested: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Completion:
-    """What was recorded. ``late``: the lease had run out, but nobody else had acquired the run.
-
-    ``delivery`` is the first attempt to deliver the terminal event, which already belongs to this owner;
-    ``None`` when its destination is not served here.
-    """
-
-    run: Run
-    late: bool
-    delivery: Delivery | None
-
-
-@dataclass(frozen=True, slots=True)
-class RunList:
-    """Runs, and the rows between them that could not be read."""
-
-    runs: list[Run]
-    bad: list[BadRow]
-
-
-@dataclass(frozen=True, slots=True)
-class EventList:
-    """Events, and the rows between them that could not be read."""
-
-    events: list[Event]
-    bad: list[BadRow]
 
 
 def instant(clock: Clock) -> Instant:

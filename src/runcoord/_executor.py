@@ -11,7 +11,8 @@ import enum
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from runcoord._coordinator import Completion, RunVerbs
+from runcoord._answers import Completion
+from runcoord._coordinator import RunVerbs
 from runcoord._core.model import Lease, Outcome, Run
 from runcoord._heartbeat import Heartbeat, Hold
 from runcoord._outbox import Outbox

@@ -23,7 +23,8 @@ import logging
 import threading
 from dataclasses import dataclass
 
-from runcoord._coordinator import Renewal, RunVerbs
+from runcoord._answers import Renewal
+from runcoord._coordinator import RunVerbs
 from runcoord._core import limits
 from runcoord._core.model import Lease
 from runcoord.errors import EffectsBlocked, LeaseExpired, Refused, StoreError, WorkCancelled

@@ -66,7 +66,16 @@ class History:
             raise HistoryFull(f"more than {MAX_ENTRIES} things happened")
         clock = self.clock
         entry = Entry(
-            number, kind, actor, what, status, data, clock.wall(), clock.monotonic(), clock.boottime(), self.step
+            number,
+            kind,
+            actor,
+            what,
+            status,
+            data,
+            clock.wall(),
+            clock.monotonic(),
+            clock.boottime(),
+            self.step,
         )
         entries.append(entry)
         return entry

@@ -66,7 +66,9 @@ def store_error(fault: str) -> StoreError:
         return StoreReadOnly("the store cannot be written (injected)", remedy="Check its permissions.")
     if fault == "lose-reply":
         return StoreTimeout(
-            "the store did not answer (injected)", remedy="Repeat it with the same key.", happened=Happened.MAYBE
+            "the store did not answer (injected)",
+            remedy="Repeat it with the same key.",
+            happened=Happened.MAYBE,
         )
     return StoreError("the store failed (injected)", remedy="Look at its disk.")
 

@@ -171,7 +171,12 @@ class ReferenceSession:
 
     def complete(self, lease: Lease, outcome: str, result: str = "", error: str = "") -> Answer:
         done = self._coordinator.complete(lease, outcome, result=result, error=error)
-        values = {"run": lease.run_id, "outcome": _text(done.run.outcome), "late": done.late, "epoch": lease.epoch}
+        values = {
+            "run": lease.run_id,
+            "outcome": _text(done.run.outcome),
+            "late": done.late,
+            "epoch": lease.epoch,
+        }
         return Answer(values, done.delivery)
 
     def stop(self, run: str, reason: str = "stopped by its user") -> Answer:

@@ -18,7 +18,7 @@ from pytest_runcoord.probed_ports import Crashed, NeverReturns
 from pytest_runcoord.reference import Reference
 from pytest_runcoord.scenario import Clause, Expectation, Scenario, Step, Variant
 from pytest_runcoord.subject import Subject
-from pytest_runcoord.verbs.expectations import Unmet
+from pytest_runcoord.verbs.comparing import Unmet
 from pytest_runcoord.verbs.time import set_time_zone
 from pytest_runcoord.verdict import Failure, FailureKind, RunResult, Verdict
 from pytest_runcoord.world import (
@@ -51,7 +51,14 @@ class StepFailed(Exception):
     """A step did not end as the scenario says it does."""
 
     def __init__(
-        self, kind: FailureKind, name: str, problem: str, *, expected: str = "", seen: str = "", remedy: str = ""
+        self,
+        kind: FailureKind,
+        name: str,
+        problem: str,
+        *,
+        expected: str = "",
+        seen: str = "",
+        remedy: str = "",
     ) -> None:
         super().__init__(problem)
         self.kind, self.name, self.problem = kind, name, problem
@@ -249,7 +256,7 @@ class _Run:
         world.history.add("world", HEALER, "heal")
         self._stop_faults()
         if any(each.life is Life.ALIVE for each in world.incarnations):
-            world.pass_time(SETTLE_SECONDS)
+            world.time.pass_time(SETTLE_SECONDS)
         for invariant in self._watch.invariants:
             invariant.settle()
         for incarnation in world.incarnations:
@@ -262,14 +269,14 @@ class _Run:
             for _ in range(self._scenario.heal_sweeps):
                 if self._quiet():
                     break
-                world.pass_time(HEAL_SECONDS)
+                world.time.pass_time(HEAL_SECONDS)
                 world.sweep(healer, "recover")
             world.sweep(healer, "recover")
         self._watch.end()
 
     def _stop_faults(self) -> None:
         world = self._world
-        world.release_hanging()
+        world.time.release_hanging()
         for incarnation in world.incarnations:
             incarnation.faults.clear()
             incarnation.stalled.clear()
@@ -280,9 +287,9 @@ class _Run:
 
     def _quiet(self) -> bool:
         snapshot = self._world.snapshot()
-        return all(run.state in ("finished", "accepted", "claimed") for run in snapshot.runs.values()) and all(
-            event.state in ("delivered", "held") for event in snapshot.events.values()
-        )
+        return all(
+            run.state in ("finished", "accepted", "claimed") for run in snapshot.runs.values()
+        ) and all(event.state in ("delivered", "held") for event in snapshot.events.values())
 
     # --- failing ---
 
@@ -320,7 +327,9 @@ def describe(error: BaseException) -> StepFailed:
             FailureKind.EXPECTATION, "expect", error.problem, expected=error.expected, seen=error.seen
         )
     if isinstance(error, Denied):
-        return StepFailed(FailureKind.STEP, "open", f"refused as {error.code}", expected="accepted", seen=str(error))
+        return StepFailed(
+            FailureKind.STEP, "open", f"refused as {error.code}", expected="accepted", seen=str(error)
+        )
     if isinstance(error, MomentMissed):
         return StepFailed(
             FailureKind.MOMENT,
@@ -332,11 +341,18 @@ def describe(error: BaseException) -> StepFailed:
         )
     if isinstance(error, ScenarioMistake):
         return StepFailed(
-            FailureKind.STEP, "scenario", str(error), remedy="Change the scenario: this step makes no sense here."
+            FailureKind.STEP,
+            "scenario",
+            str(error),
+            remedy="Change the scenario: this step makes no sense here.",
         )
     if isinstance(error, SubjectFault):
         return StepFailed(
-            FailureKind.SUBJECT, error.verb, str(error), expected="an answer or a refusal", seen=repr(error.error)
+            FailureKind.SUBJECT,
+            error.verb,
+            str(error),
+            expected="an answer or a refusal",
+            seen=repr(error.error),
         )
     if isinstance(error, NeverReturns):
         return StepFailed(
@@ -348,10 +364,17 @@ def describe(error: BaseException) -> StepFailed:
         )
     if isinstance(error, BoundReached | HistoryFull):
         return StepFailed(
-            FailureKind.BOUND, "bound", str(error), expected="an end", seen="it goes on", remedy="Look for a loop."
+            FailureKind.BOUND,
+            "bound",
+            str(error),
+            expected="an end",
+            seen="it goes on",
+            remedy="Look for a loop.",
         )
     if isinstance(error, Crashed):
-        return StepFailed(FailureKind.STEP, "crashed", f"{error} is dead and was used", expected="a live owner")
+        return StepFailed(
+            FailureKind.STEP, "crashed", f"{error} is dead and was used", expected="a live owner"
+        )
     return StepFailed(
         FailureKind.SUBJECT,
         type(error).__name__,

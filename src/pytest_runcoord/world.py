@@ -6,8 +6,7 @@ live incarnation fire in the order in which they fall due.
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,44 +14,23 @@ from typing import Any
 from pytest_runcoord.destinations import Destination
 from pytest_runcoord.history import History
 from pytest_runcoord.incarnation import Fault, Handle, Incarnation, Life, LocalProcess, Process
-from pytest_runcoord.probed_ports import BoundedByWorld, Crashed, HangInBound, NeverReturns, store_error
-from pytest_runcoord.subject import Snapshot, Subject, SubjectWorld, Timer
-from runcoord.errors import Happened, RuncoordError, StoreTimeout
+from pytest_runcoord.probed_ports import Crashed, NeverReturns
+from pytest_runcoord.subject import Snapshot, Subject
+from pytest_runcoord.timekeeper import Timed, Timekeeper
+from pytest_runcoord.world_errors import (
+    BoundReached,
+    Denied,
+    MomentMissed,
+    ScenarioMistake,
+    SubjectFault,
+)
+from pytest_runcoord.world_ports import subject_world
+from runcoord.errors import Happened, RuncoordError
 from runcoord.ports import Instant, Message
 from runcoord.testing import ManualClock
 
-MAX_TICKS = 20_000
-"""Timer ticks in one scenario: a week of renewals every 30 s."""
-MAX_IDLE_TICKS = 50
-"""Ticks in a row with which no time passes: a timer that is due again at once, for ever."""
 ANY_MOMENT = "any"
 """Armed for the n-th effect, whatever its name."""
-HANG_SECONDS = 30.0
-"""Real time after which a hanging call in a helper thread gives up, should nothing release it."""
-
-
-class ScenarioMistake(Exception):
-    """The scenario asks for what makes no sense in this world, such as opening an owner twice."""
-
-
-class BoundReached(BaseException):
-    """The scenario does not end within its bounds."""
-
-
-class Denied(Exception):
-    """The subject refused a verb, or could not carry it out; ``code`` is the harness's name for that."""
-
-    def __init__(self, code: str, error: BaseException, happened: Happened) -> None:
-        super().__init__(str(error))
-        self.code, self.error, self.happened = code, error, happened
-
-
-class SubjectFault(Exception):
-    """The subject raised what is neither a refusal nor a store error."""
-
-    def __init__(self, verb: str, error: BaseException) -> None:
-        super().__init__(f"{verb} raised {type(error).__name__}: {error}")
-        self.verb, self.error = verb, error
 
 
 @dataclass(slots=True)
@@ -64,22 +42,6 @@ class Armed:
     owner: str = ""
     nth: int = 1
     reached: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Alarm:
-    """Something that happens once, at a boottime."""
-
-    at: float
-    action: Callable[[], None]
-
-
-class MomentMissed(Exception):
-    """A moment that a step waits for was never reached."""
-
-    def __init__(self, moment: str) -> None:
-        super().__init__(f"the moment {moment!r} was never reached")
-        self.moment = moment
 
 
 @dataclass(slots=True)
@@ -99,6 +61,7 @@ class World:
         self.directory = directory
         self.plan = plan
         self.clock = ManualClock()
+        self.time = Timekeeper(self.clock, self._timers, self._fire)
         self.history = History(self.clock)
         self.destinations = plan.destinations
         self.owners: dict[str, Incarnation] = {}
@@ -112,8 +75,6 @@ class World:
         self.changed = True
         self.step_began = 0.0
         self.step_rows: int | None = 0
-        self.mended = 0
-        self._released = threading.Event()
         self.observers: list[Callable[[], None]] = []
         self.new_ids: list[str] = []
         self.process_of: Callable[[World, Incarnation], Process] = _local_process
@@ -123,12 +84,7 @@ class World:
         self.sweep_watchers: list[Callable[[Snapshot, Snapshot, int | None], None]] = []
         self.run_step: Callable[[Any], None] = _no_steps
         self.check: Callable[[Any], None] = _no_steps
-        self._alarms: list[Alarm] = []
-        self._main = threading.current_thread()
-        self._ticks = 0
-        self._busy: list[Timer] = []
         self._calls: list[Incarnation] = []
-        self._waiting = 0
         self._ids = 0
         self._snapshot = Snapshot({}, {})
         self._starts: dict[str, int] = {}
@@ -187,19 +143,25 @@ class World:
 
     def end(self) -> None:
         """The scenario is over: let go of everything."""
-        self.release_hanging()
+        self.time.release_hanging()
         for incarnation in self.incarnations:
             if incarnation.life in (Life.ALIVE, Life.PAUSED) and incarnation.process is not None:
                 incarnation.life = Life.CLOSED
                 incarnation.process.kill()
         for cleanup in reversed(self.cleanups):
             cleanup()
-        self.subject.finish(self._subject_world(None))
+        self.subject.finish(subject_world(self, None))
 
     # --- verbs ---
 
     def call(
-        self, incarnation: Incarnation, verb: str, args: Mapping[str, Any], *, given: str = "", keep: str = "",
+        self,
+        incarnation: Incarnation,
+        verb: str,
+        args: Mapping[str, Any],
+        *,
+        given: str = "",
+        keep: str = "",
         **said: Any,
     ) -> dict[str, Any]:
         """Ask an incarnation for a verb and record what came of it. ``said`` goes into the history."""
@@ -269,85 +231,27 @@ class World:
 
     # --- time ---
 
-    def alarm(self, seconds: float, action: Callable[[], None]) -> None:
-        """Do something once, ``seconds`` from now, as the clocks advance."""
-        self._alarms.append(Alarm(self.clock.boottime() + seconds, action))
-
-    def _move(self, seconds: float) -> None:
-        """Move the clocks on, stopping at every alarm on the way."""
-        end = self.clock.boottime() + seconds
-        for alarm in sorted(self._alarms, key=lambda each: each.at):
-            if alarm.at <= end:
-                self.clock.advance(max(0.0, alarm.at - self.clock.boottime()))
-                self._alarms.remove(alarm)
-                alarm.action()
-        left = end - self.clock.boottime()
-        if left > 0:
-            self.clock.advance(left)
-
     def instant(self) -> Instant:
         return Instant(self.clock.wall(), self.clock.boottime(), self.clock.boot_id())
 
-    def pass_time(self, seconds: float) -> None:
-        """Let ``seconds`` pass on every clock, firing timers as they fall due."""
-        end = self.clock.boottime() + seconds
-        idle = 0
-        while (due := self._next_due()) is not None and due[0] <= end:
-            ahead = due[0] - self.clock.boottime()
-            idle = 0 if ahead > 0 else idle + 1
-            if idle > MAX_IDLE_TICKS:
-                raise BoundReached(f"the timer {due[2]!r} of {due[1].owner} is due again at once, for ever")
-            if ahead > 0:
-                self._move(ahead)
-            self._fire(due[1], due[2], due[3])
-        self._move(max(0.0, end - self.clock.boottime()))
-
-    def fire_due(self) -> None:
-        """Fire what is due now, after the clocks were moved otherwise."""
-        self.pass_time(0.0)
-
-    def wait(self, seconds: float) -> None:
-        """Production code waits. Other timers fire meanwhile, unless one of them waits already."""
-        if threading.current_thread() is not self._main:
-            self._released.wait(min(seconds, HANG_SECONDS))
-            return
-        if self._waiting:
-            self._move(seconds)
-            return
-        self._waiting += 1
-        try:
-            self.pass_time(seconds)
-        finally:
-            self._waiting -= 1
-
-    def _next_due(self) -> tuple[float, Incarnation, str, Timer] | None:
-        first: tuple[float, Incarnation, str, Timer] | None = None
+    def _timers(self) -> Iterator[Timed]:
         for incarnation in self.incarnations:
-            if incarnation.life is not Life.ALIVE or incarnation.process is None:
-                continue
-            for name, timer in incarnation.process.timers():
-                if name in incarnation.stalled or any(busy is timer for busy in self._busy):
-                    continue
-                due = timer.next_due()
-                if due is not None and (first is None or due < first[0]):
-                    first = (due, incarnation, name, timer)
-        return first
+            if incarnation.life is Life.ALIVE and incarnation.process is not None:
+                for name, timer in incarnation.process.timers():
+                    if name not in incarnation.stalled:
+                        yield Timed(incarnation, name, timer)
 
-    def _fire(self, incarnation: Incarnation, name: str, timer: Timer) -> None:
-        self._ticks += 1
-        if self._ticks > MAX_TICKS:
-            raise BoundReached(f"more than {MAX_TICKS} timer ticks")
-        self._busy.append(timer)
+    def _fire(self, timed: Timed) -> None:
+        incarnation = timed.incarnation
         self._calls.append(incarnation)
         try:
-            timer.tick()
+            timed.timer.tick()
         except Crashed:
             pass
         except Exception as error:
-            raise SubjectFault(f"the timer {name!r} of {incarnation.owner}", error) from error
+            raise SubjectFault(f"the timer {timed.name!r} of {incarnation.owner}", error) from error
         finally:
             self._calls.pop()
-            self._busy.pop()
             if incarnation.life is Life.CRASHED and not self._in_call(incarnation):
                 self.bury(incarnation)
         self.observe()
@@ -372,7 +276,11 @@ class World:
 
     def _set_off(self, incarnation: Incarnation, moment: str) -> None:
         for armed in list(self.armed):
-            if armed.moment not in (moment, ANY_MOMENT) or armed.reached or armed.owner not in ("", incarnation.owner):
+            if (
+                armed.moment not in (moment, ANY_MOMENT)
+                or armed.reached
+                or armed.owner not in ("", incarnation.owner)
+            ):
                 continue
             armed.nth -= 1
             if armed.nth > 0:
@@ -390,18 +298,6 @@ class World:
                 return fault.kind
         return None
 
-    def release_hanging(self) -> None:
-        """Calls that hang in helper threads give up now; later ones hang again."""
-        self.mended += 1
-        released, self._released = self._released, threading.Event()
-        released.set()
-
-    def hang(self, bounded: BoundedByWorld) -> None:
-        if threading.current_thread() is not self._main:
-            self._released.wait(HANG_SECONDS)
-            raise store_error("io-error")
-        raise HangInBound if bounded.depth else NeverReturns
-
     def send(self, incarnation: Incarnation, message: Message) -> None:
         """Offer a message to its destination, and record the answer."""
         entry = self.history.begin(
@@ -416,7 +312,7 @@ class World:
             body=message.body,
         )
         try:
-            self.destinations[message.destination].offer(message, self.wait)
+            self.destinations[message.destination].offer(message, self.time.wait)
         except Exception:
             self.history.end(entry, "refused")
             raise
@@ -435,7 +331,7 @@ class World:
         """What is durable now."""
         if self.changed:
             self.shared["rows_written"] = self.rows_written()
-            self._snapshot = self.subject.snapshot(self._subject_world(None))
+            self._snapshot = self.subject.snapshot(subject_world(self, None))
             self.changed = False
         return self._snapshot
 
@@ -456,71 +352,13 @@ class World:
         for observer in self.observers:
             observer()
 
-    def subject_world(self, incarnation: Incarnation) -> SubjectWorld:
-        return self._subject_world(incarnation)
-
-    def _subject_world(self, incarnation: Incarnation | None) -> SubjectWorld:
-        bounded = BoundedByWorld(self.wait, _timed_out)
-        return SubjectWorld(
-            self.directory,
-            self.clock,
-            _WorldSleeper(self),
-            _WorldProbe(self, incarnation, bounded),
-            bounded,
-            self.new_id,
-            {name: name for name in self.destinations},
-            dict(self.plan.settings),
-            self.shared,
-        )
-
-
-class _WorldSleeper:
-    def __init__(self, world: World) -> None:
-        self._world = world
-
-    def sleep(self, seconds: float) -> None:
-        self._world.wait(seconds)
-
-
-class _WorldProbe:
-    """The probe of one incarnation that lives in this process."""
-
-    def __init__(self, world: World, incarnation: Incarnation | None, bounded: BoundedByWorld) -> None:
-        self._world, self._incarnation, self._bounded = world, incarnation, bounded
-
-    def reach(self, moment: str, **data: object) -> None:
-        if self._incarnation is not None:
-            self._world.reach(self._incarnation, moment, data)
-
-    def fault(self, verb: str) -> str | None:
-        incarnation = self._incarnation
-        if incarnation is None or not incarnation.faults:
-            return None
-        return self._world.fault(incarnation, verb)
-
-    def hang(self) -> None:
-        self._world.hang(self._bounded)
-
-    def send(self, message: Message) -> None:
-        assert self._incarnation is not None
-        self._world.send(self._incarnation, message)
-
 
 def _no_steps(step: Any) -> None:
     raise ScenarioMistake("no runner is attached to this world")
 
 
-def _timed_out(seconds: float) -> StoreTimeout:
-    return StoreTimeout(
-        f"no answer from the store within {seconds:g} s",
-        remedy="Repeat it with the same key to learn whether it happened.",
-        happened=Happened.MAYBE,
-        seconds=seconds,
-    )
-
-
 def _local_process(world: World, incarnation: Incarnation) -> Process:
-    return LocalProcess(world.subject.open(incarnation.owner_id, world.subject_world(incarnation)))
+    return LocalProcess(world.subject.open(incarnation.owner_id, subject_world(world, incarnation)))
 
 
 __all__ = [
@@ -529,6 +367,7 @@ __all__ = [
     "Crashed",
     "Denied",
     "Fault",
+    "MomentMissed",
     "NeverReturns",
     "ScenarioMistake",
     "SubjectFault",

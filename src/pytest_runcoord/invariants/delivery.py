@@ -19,9 +19,9 @@ class DeliveredToSomeone(Invariant):
         self._accepted: set[str] = set()
 
     def see(self, entry: Entry, before: Snapshot) -> None:
-        if entry.kind == "message" and entry.status == "accepted":
-            self._accepted.add(str(entry.data["event"]))
-        elif entry.kind == "world" and entry.what == "accepted elsewhere":
+        if (entry.kind == "message" and entry.status == "accepted") or (
+            entry.kind == "world" and entry.what == "accepted elsewhere"
+        ):
             self._accepted.add(str(entry.data["event"]))
 
     def compare(self, before: Snapshot, after: Snapshot) -> None:
@@ -65,7 +65,9 @@ class SameEventSameBytes(Invariant):
         for event_id, event in after.events.items():
             sent = self._bodies.get(event_id)
             if sent is not None and sent != event.body.encode():
-                self.fail(f"the stored body of {event_id} is not the one sent", expected=repr(sent), seen=event.body)
+                self.fail(
+                    f"the stored body of {event_id} is not the one sent", expected=repr(sent), seen=event.body
+                )
 
 
 class NothingLost(Invariant):
@@ -98,7 +100,9 @@ class NothingLost(Invariant):
         known_bad = {row.key for row in snapshot.bad}
         for run_id in self._accepted:
             if run_id not in snapshot.runs and run_id not in known_bad:
-                self.fail(f"{run_id} was accepted and is gone", expected="it is in the store", seen="no such run")
+                self.fail(
+                    f"{run_id} was accepted and is gone", expected="it is in the store", seen="no such run"
+                )
 
 
 class ResultKept(Invariant):
@@ -110,7 +114,11 @@ class ResultKept(Invariant):
         self._results: dict[str, str] = {}
 
     def see(self, entry: Entry, before: Snapshot) -> None:
-        if entry.kind == "verb" and entry.what in ("complete", "finish") and entry.status in ("ok", "unknown"):
+        if (
+            entry.kind == "verb"
+            and entry.what in ("complete", "finish")
+            and entry.status in ("ok", "unknown")
+        ):
             result = entry.data.get("result")
             if result and entry.data.get("ended") != "lost" and entry.status == "ok":
                 self._results.setdefault(str(entry.data["on"]), result)
@@ -122,10 +130,14 @@ class ResultKept(Invariant):
                 continue
             self.exercised += 1
             if not run.result or not result.startswith(run.result):
-                self.fail(f"the result of {run_id} was lost", expected=repr(result[:80]), seen=repr(run.result[:80]))
+                self.fail(
+                    f"the result of {run_id} was lost", expected=repr(result[:80]), seen=repr(run.result[:80])
+                )
             if len(run.result) < len(result) and not run.result_truncated:
                 self.fail(
-                    f"the result of {run_id} was cut silently", expected="marked as truncated", seen="not marked"
+                    f"the result of {run_id} was cut silently",
+                    expected="marked as truncated",
+                    seen="not marked",
                 )
             told = json.loads(event.body).get("result") if event is not None else None
             if told != run.result:

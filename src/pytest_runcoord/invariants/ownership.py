@@ -68,7 +68,11 @@ class StaleOwnerRefused(Invariant):
         if newest is None or not isinstance(epoch, int) or epoch >= newest.epoch:
             return
         self.exercised += 1
-        if entry.status == "ok" and entry.data.get("ended") != "lost" and entry.data.get("epoch", epoch) == epoch:
+        if (
+            entry.status == "ok"
+            and entry.data.get("ended") != "lost"
+            and entry.data.get("epoch", epoch) == epoch
+        ):
             self.fail(
                 f"{entry.what} by {entry.actor} landed on {run}, which somebody acquired since",
                 expected=f"refused: its epoch is {epoch}, the newest is {newest.epoch}",

@@ -64,7 +64,11 @@ class OneBadApple(Invariant):
     says = "A bad run, folder or destination delays no other."
 
     def see(self, entry: Entry, before: Snapshot) -> None:
-        if entry.kind != "verb" or entry.status not in ("ok", "failed") or entry.what not in (*SWEEPING, "deliver"):
+        if (
+            entry.kind != "verb"
+            or entry.status not in ("ok", "failed")
+            or entry.what not in (*SWEEPING, "deliver")
+        ):
             return
         destinations = self.world.destinations
         sick = {name for name, place in destinations.items() if not place.healthy}
@@ -73,7 +77,9 @@ class OneBadApple(Invariant):
             return
         now = self.world.instant()
         if entry.status == "failed":
-            self.fail("one bad row or destination ended the whole sweep", expected="a report", seen="an exception")
+            self.fail(
+                "one bad row or destination ended the whole sweep", expected="a report", seen="an exception"
+            )
         if entry.data.get("unfinished"):
             return
         if entry.what in SWEEPING:
@@ -120,7 +126,10 @@ class IdleIsFree(Invariant):
             any(recoverable(run, now) for run in before.runs.values())
             or any(event.state in ("pending", "sending") for event in before.events.values())
             or before.runs.keys() != after.runs.keys()
-            or (self.world.plan.settings.get("operator") and any(e.state == "held" for e in before.events.values()))
+            or (
+                self.world.plan.settings.get("operator")
+                and any(e.state == "held" for e in before.events.values())
+            )
         )
         if busy or rows is None:
             return
@@ -189,7 +198,9 @@ class NoSilentZero(Invariant):
         counted = sum(int(entry.data.get(name, 0)) for name in ("interrupted", "stopped", "capped", "bad"))
         if ended and entry.what in SWEEPING and not counted:
             self.fail("a sweep ended runs and reported none", expected=f"{ended} counted", seen="all zero")
-        if skipped and not (entry.data.get("unfinished") or entry.data.get("postponed") or entry.data.get("bad")):
+        if skipped and not (
+            entry.data.get("unfinished") or entry.data.get("postponed") or entry.data.get("bad")
+        ):
             self.fail(
                 "events that are due were passed over in silence",
                 expected=f"the report counts {', '.join(event.event_id for event in skipped[:5])}",
@@ -212,7 +223,9 @@ class BoundedAndClean(Invariant):
                 self.exercised += size * 2 > limit
                 if size > limit:
                     self.fail(
-                        f"{name} of {run_id} is over its limit", expected=f"at most {limit} characters", seen=str(size)
+                        f"{name} of {run_id} is over its limit",
+                        expected=f"at most {limit} characters",
+                        seen=str(size),
                     )
         for event in after.events.values():
             if len(event.body) > MAX_BODY_BYTES:

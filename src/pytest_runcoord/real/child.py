@@ -21,7 +21,6 @@ from runcoord import DestinationRefused
 from runcoord.errors import Happened, RuncoordError, StoreTimeout
 from runcoord.ports import Message
 
-
 HANG_SECONDS = 30.0
 """Real time after which a hanging call in a helper thread gives up, should nothing release it."""
 

@@ -138,7 +138,7 @@ class RemoteProcess:
 
     def _send(self, message: dict[str, Any]) -> None:
         clock = self._world.clock
-        message["mended"] = self._world.mended
+        message["mended"] = self._world.time.mended
         message["clock"] = [clock.wall(), clock.monotonic(), clock.boottime(), clock.boot_id()]
         try:
             self._wire.send(message)
@@ -154,7 +154,9 @@ class RemoteProcess:
         except (WireClosed, ValueError) as error:
             raise self._death(error) from error
         if "counters" in answer:
-            self._counters.statements, self._counters.rows_written, self._counters.commits = answer["counters"]
+            self._counters.statements, self._counters.rows_written, self._counters.commits = answer[
+                "counters"
+            ]
         return answer
 
     def _death(self, error: Exception) -> BaseException:
@@ -173,7 +175,7 @@ class RemoteProcess:
             if asks == "fault":
                 return {"fault": world.fault(self._incarnation, request["verb"])}
             if asks == "wait":
-                world.wait(request["seconds"])
+                world.time.wait(request["seconds"])
                 return {}
             if asks == "id":
                 return {"id": world.new_id(request["prefix"])}

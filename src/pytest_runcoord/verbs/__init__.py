@@ -14,7 +14,10 @@ from pytest_runcoord.vocabulary import Choice, Registry
 from runcoord.errors import refusal_codes, store_error_codes
 
 AXES: dict[str, dict[str, str]] = {
-    "store": {"default": "the documented default: one SQLite file", "memory": "the memory store of runcoord.testing"},
+    "store": {
+        "default": "the documented default: one SQLite file",
+        "memory": "the memory store of runcoord.testing",
+    },
     "tier": {"sim": "in this process, crashes by fencing", "real": "processes of their own, killed for real"},
     "tz": {
         "UTC": "Coordinated Universal Time",
@@ -39,7 +42,9 @@ def build_registry() -> Registry:
     for code in (*refusal_codes(), *store_error_codes()):
         registry.refusal(code, says=_meaning(code), excuses=EXCUSES.get(code, ()))
     for name, values in AXES.items():
-        registry.axis(name, Choice(values), says=f"{name} of the scenario's world", default=next(iter(values)))
+        registry.axis(
+            name, Choice(values), says=f"{name} of the scenario's world", default=next(iter(values))
+        )
     for module in (given, owners, runs, outbox, work, time, faults, expectations):
         module.register(registry)
     return registry

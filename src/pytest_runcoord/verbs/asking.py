@@ -68,7 +68,9 @@ def handle_for(world: World, step: Step, incarnation: Incarnation, kind: str) ->
     return handle
 
 
-def keep(world: World, step: Step, incarnation: Incarnation, kind: str, values: dict[str, Any], name: str) -> None:
+def keep(
+    world: World, step: Step, incarnation: Incarnation, kind: str, values: dict[str, Any], name: str
+) -> None:
     """Remember what a step gave under ``name`` (its ``as``, or a name of our own)."""
     run = values.get("run") or step.args.get("run")
     handle = Handle(name, kind, incarnation.owner, incarnation.number, run, values.get("epoch"))
@@ -80,11 +82,21 @@ def keep(world: World, step: Step, incarnation: Incarnation, kind: str, values: 
 def handle_name(step: Step, incarnation: Incarnation, kind: str) -> str:
     """The name under which a step's handle is kept: its ``as``, or one of our own."""
     chosen = step.options.get("as")
-    return chosen if chosen is not None else f"{incarnation.owner_id}/{kind}/{step.args.get('run')}/{step.position.line}"
+    return (
+        chosen
+        if chosen is not None
+        else f"{incarnation.owner_id}/{kind}/{step.args.get('run')}/{step.position.line}"
+    )
 
 
 def ask(
-    world: World, step: Step, verb: str, args: dict[str, Any] | None = None, *, acquires: str = "", **said: Any
+    world: World,
+    step: Step,
+    verb: str,
+    args: dict[str, Any] | None = None,
+    *,
+    acquires: str = "",
+    **said: Any,
 ) -> dict[str, Any]:
     """Ask the acting incarnation for ``verb``; with ``acquires`` its handle is kept as one of that kind."""
     incarnation = acting(world, step)
@@ -96,15 +108,29 @@ def ask(
 
 
 def ask_with(
-    world: World, step: Step, verb: str, kind: str, args: dict[str, Any] | None = None, *, keeps: str = "", **said: Any
+    world: World,
+    step: Step,
+    verb: str,
+    kind: str,
+    args: dict[str, Any] | None = None,
+    *,
+    keeps: str = "",
+    **said: Any,
 ) -> dict[str, Any]:
     """Ask for ``verb`` with a handle of ``kind``. With ``keeps`` what it gives is kept as that kind."""
     incarnation = acting(world, step)
     handle = handle_for(world, step, incarnation, kind)
     name = handle_name(step, incarnation, keeps) if keeps else ""
     values = world.call(
-        incarnation, verb, args or {}, given=handle.name, keep=name,
-        on=handle.run, with_epoch=handle.epoch, handle=handle.name, **said,
+        incarnation,
+        verb,
+        args or {},
+        given=handle.name,
+        keep=name,
+        on=handle.run,
+        with_epoch=handle.epoch,
+        handle=handle.name,
+        **said,
     )
     if verb in ("renew", "reacquire") and values.get("epoch") is not None:
         handle.epoch = values["epoch"]

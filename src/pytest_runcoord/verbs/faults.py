@@ -56,7 +56,7 @@ def register(registry: Registry) -> None:
     )
     def mend(world: World, step: Step) -> None:
         acting(world, step).faults.clear()
-        world.release_hanging()
+        world.time.release_hanging()
 
     @registry.step(
         "lock",
@@ -75,7 +75,7 @@ def register(registry: Registry) -> None:
             connection.close()
 
         world.cleanups.append(release)
-        world.alarm(step.args["for"], release)
+        world.time.alarm(step.args["for"], release)
 
     @registry.step(
         "damage",

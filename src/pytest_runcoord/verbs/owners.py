@@ -5,7 +5,18 @@ from __future__ import annotations
 from pytest_runcoord.incarnation import Life
 from pytest_runcoord.scenario import Step
 from pytest_runcoord.verbs.asking import acting
-from pytest_runcoord.vocabulary import Argument, Choice, Count, Duration, Expectations, Moment, Name, OneStep, Registry, Steps
+from pytest_runcoord.vocabulary import (
+    Argument,
+    Choice,
+    Count,
+    Duration,
+    Expectations,
+    Moment,
+    Name,
+    OneStep,
+    Registry,
+    Steps,
+)
 from pytest_runcoord.world import Armed, ScenarioMistake, World
 
 OWNER = Argument("owner", Name("owner"), "which owner", required=True, shorthand=True)
@@ -19,7 +30,9 @@ def register(registry: Registry) -> None:
         "open",
         group="owners",
         says="An owner starts: a coordinator is opened on the scenario's store. Nothing else happens.",
-        arguments=(Argument("owner", Name("owner", defines=True), "its name", required=True, shorthand=True),),
+        arguments=(
+            Argument("owner", Name("owner", defines=True), "its name", required=True, shorthand=True),
+        ),
         options=("refused",),
         example="open: gw1",
     )
@@ -103,7 +116,7 @@ def register(registry: Registry) -> None:
         world.history.add("world", incarnation.owner, f"stall {what}", seconds=step.args["for"])
         incarnation.stalled.add(what)
         try:
-            world.pass_time(step.args["for"])
+            world.time.pass_time(step.args["for"])
         finally:
             incarnation.stalled.discard(what)
 
@@ -141,4 +154,3 @@ def register(registry: Registry) -> None:
             Armed(step.args["at"], happen, outer.options.get("by", ""), step.args["nth"]),
             lambda: world.run_step(outer),
         )
-

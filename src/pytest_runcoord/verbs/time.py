@@ -23,7 +23,7 @@ def register(registry: Registry) -> None:
     )
     def advance(world: World, step: Step) -> None:
         world.history.add("world", "clock", "advance", seconds=step.args["for"])
-        world.pass_time(step.args["for"])
+        world.time.pass_time(step.args["for"])
 
     @registry.step(
         "step",
@@ -37,7 +37,7 @@ def register(registry: Registry) -> None:
     def step_(world: World, step: Step) -> None:
         world.history.add("world", "clock", "step", seconds=step.args["wall"])
         world.clock.step(step.args["wall"])
-        world.fire_due()
+        world.time.fire_due()
 
     @registry.step(
         "suspend",
@@ -49,7 +49,7 @@ def register(registry: Registry) -> None:
     def suspend(world: World, step: Step) -> None:
         world.history.add("world", "clock", "suspend", seconds=step.args["for"])
         world.clock.suspend(step.args["for"])
-        world.fire_due()
+        world.time.fire_due()
 
     @registry.step(
         "reboot",
@@ -68,7 +68,9 @@ def register(registry: Registry) -> None:
         "tz",
         group="clocks",
         says="The time zone of the process changes.",
-        arguments=(Argument("zone", Text(max_length=60), "a zone of the tz database", required=True, shorthand=True),),
+        arguments=(
+            Argument("zone", Text(max_length=60), "a zone of the tz database", required=True, shorthand=True),
+        ),
         example="tz: Asia/Tokyo",
     )
     def tz(world: World, step: Step) -> None:

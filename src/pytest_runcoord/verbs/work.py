@@ -22,7 +22,9 @@ def register(registry: Registry) -> None:
         example="execute: {run: r1, by: gw1, as: job}",
     )
     def execute(world: World, step: Step) -> None:
-        world.answers["execute"] = ask(world, step, "execute", {"run": step.args["run"]}, acquires="execution")
+        world.answers["execute"] = ask(
+            world, step, "execute", {"run": step.args["run"]}, acquires="execution"
+        )
 
     @registry.step(
         "effect",

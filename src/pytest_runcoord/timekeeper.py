@@ -1,0 +1,140 @@
+"""Time in a world: it passes when a step or production code says so, and timers fire as they fall due."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from pytest_runcoord.incarnation import Incarnation
+from pytest_runcoord.probed_ports import BoundedByWorld, HangInBound, NeverReturns, store_error
+from pytest_runcoord.subject import Timer
+from pytest_runcoord.world_errors import BoundReached
+from runcoord.testing import ManualClock
+
+MAX_TICKS = 20_000
+"""Timer ticks in one scenario: a week of renewals every 30 s."""
+MAX_TICKS_AT_ONCE = 50
+"""Ticks of one timer with which no time passes: it is due again at once, for ever."""
+HANG_SECONDS = 30.0
+"""Real time after which a hanging call in a helper thread gives up, should nothing release it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """A timer of an incarnation, by name."""
+
+    incarnation: Incarnation
+    name: str
+    timer: Timer
+
+
+@dataclass(frozen=True, slots=True)
+class Alarm:
+    """Something that happens once, at a boottime."""
+
+    at: float
+    action: Callable[[], None]
+
+
+class Timekeeper:
+    """Moves the clocks of one world. ``timers`` lists those that run now, ``fire`` ticks one of them."""
+
+    def __init__(
+        self, clock: ManualClock, timers: Callable[[], Iterable[Timed]], fire: Callable[[Timed], None]
+    ) -> None:
+        self._clock, self._timers, self._fire = clock, timers, fire
+        self._alarms: list[Alarm] = []
+        self._busy: list[Timer] = []
+        self._ticks = 0
+        self._waiting = False
+        self._main = threading.current_thread()
+        self._released = threading.Event()
+        self.mended = 0
+        """How often hanging calls were released; processes of the real tier follow it."""
+
+    def alarm(self, seconds: float, action: Callable[[], None]) -> None:
+        """Do something once, ``seconds`` from now, as the clocks advance."""
+        self._alarms.append(Alarm(self._clock.boottime() + seconds, action))
+
+    def pass_time(self, seconds: float) -> None:
+        """Let ``seconds`` pass on every clock, firing timers in the order in which they fall due."""
+        clock = self._clock
+        end = clock.boottime() + seconds
+        at_once: dict[int, int] = {}
+        while (found := self._first_due(end)) is not None:
+            due, timed = found
+            ahead = due - clock.boottime()
+            if ahead > 0:
+                at_once.clear()
+                self._move(ahead)
+            fired = at_once[id(timed.timer)] = at_once.get(id(timed.timer), 0) + 1
+            if fired > MAX_TICKS_AT_ONCE:
+                raise BoundReached(
+                    f"the timer {timed.name!r} of {timed.incarnation.owner} is due again at once, for ever"
+                )
+            self._tick(timed)
+        self._move(max(0.0, end - clock.boottime()))
+
+    def fire_due(self) -> None:
+        """Fire what is due now, after the clocks were moved otherwise."""
+        self.pass_time(0.0)
+
+    def wait(self, seconds: float) -> None:
+        """Production code waits. Other timers fire meanwhile, unless one of them waits already."""
+        if threading.current_thread() is not self._main:
+            self._released.wait(min(seconds, HANG_SECONDS))
+        elif self._waiting:
+            self._move(seconds)
+        else:
+            self._waiting = True
+            try:
+                self.pass_time(seconds)
+            finally:
+                self._waiting = False
+
+    def hang(self, bounded: BoundedByWorld) -> None:
+        """A call does not return: a helper thread blocks for real, any other call needs a bound."""
+        if threading.current_thread() is not self._main:
+            self._released.wait(HANG_SECONDS)
+            raise store_error("io-error")
+        raise HangInBound if bounded.depth else NeverReturns
+
+    def release_hanging(self) -> None:
+        """Calls that hang in helper threads give up now; later ones hang again."""
+        self.mended += 1
+        released, self._released = self._released, threading.Event()
+        released.set()
+
+    def _move(self, seconds: float) -> None:
+        """Move the clocks on, stopping at every alarm on the way."""
+        clock = self._clock
+        end = clock.boottime() + seconds
+        for alarm in sorted(self._alarms, key=lambda each: each.at) if self._alarms else ():
+            if alarm.at <= end:
+                clock.advance(max(0.0, alarm.at - clock.boottime()))
+                self._alarms.remove(alarm)
+                alarm.action()
+        left = end - clock.boottime()
+        if left > 0:
+            clock.advance(left)
+
+    def _first_due(self, end: float) -> tuple[float, Timed] | None:
+        first: tuple[float, Timed] | None = None
+        for timed in self._timers():
+            if any(busy is timed.timer for busy in self._busy):
+                continue
+            due = timed.timer.next_due()
+            if due is not None and due <= end and (first is None or due < first[0]):
+                first = (due, timed)
+        return first
+
+    def _tick(self, timed: Timed) -> None:
+        self._ticks += 1
+        if self._ticks > MAX_TICKS:
+            raise BoundReached(f"more than {MAX_TICKS} timer ticks")
+        self._busy.append(timed.timer)
+        try:
+            self._fire(timed)
+        finally:
+            self._busy.pop()

@@ -1,0 +1,37 @@
+"""How a scenario can end before its last step."""
+
+from __future__ import annotations
+
+from runcoord.errors import Happened
+
+
+class ScenarioMistake(Exception):
+    """The scenario asks for what makes no sense in this world, such as opening an owner twice."""
+
+
+class BoundReached(BaseException):
+    """The scenario does not end within its bounds."""
+
+
+class Denied(Exception):
+    """The subject refused a verb, or could not carry it out; ``code`` is the harness's name for that."""
+
+    def __init__(self, code: str, error: BaseException, happened: Happened) -> None:
+        super().__init__(str(error))
+        self.code, self.error, self.happened = code, error, happened
+
+
+class SubjectFault(Exception):
+    """The subject raised what is neither a refusal nor a store error."""
+
+    def __init__(self, verb: str, error: BaseException) -> None:
+        super().__init__(f"{verb} raised {type(error).__name__}: {error}")
+        self.verb, self.error = verb, error
+
+
+class MomentMissed(Exception):
+    """A moment that a step waits for was never reached."""
+
+    def __init__(self, moment: str) -> None:
+        super().__init__(f"the moment {moment!r} was never reached")
+        self.moment = moment

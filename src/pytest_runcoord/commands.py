@@ -111,9 +111,9 @@ def check_file(path: Path) -> Checked:
     cases = 0
     for scenario in loaded.scenarios:
         if isinstance(scenario, InvalidScenario):
-            error = scenario.error
-            at = error.position
-            faults.append(Fault(at.path, at.line, at.column, error.problem, error.remedy, scenario.name))
+            wrong = scenario.error
+            at = wrong.position
+            faults.append(Fault(at.path, at.line, at.column, wrong.problem, wrong.remedy, scenario.name))
         elif isinstance(scenario, Scenario):
             cases += len(variants(scenario))
     return Checked(faults, len(loaded.scenarios), cases)

@@ -140,7 +140,7 @@ class _Run:
             for expectation in self._scenario.expect:
                 self._expect(expectation)
             self._heal()
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001  every failure is a result
             result.verdict = Verdict.FAILED
             result.failure = self._failure(error)
         except (BoundReached, HistoryFull, NeverReturns, Crashed) as bound:

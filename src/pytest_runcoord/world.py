@@ -268,7 +268,7 @@ class World:
         if moment == "after-commit":
             self.changed = True
         elif moment[:6] == "after-":
-            self.history.add("moment", incarnation.owner, moment, **data)
+            self.history.add("moment", incarnation.owner, moment, **dict[str, Any](data))
         if self.armed:
             self._set_off(incarnation, moment)
             if incarnation.life in (Life.CRASHED, Life.CLOSED):

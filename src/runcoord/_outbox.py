@@ -249,8 +249,8 @@ def _interleaved(batch: list[Delivery]) -> Iterator[Delivery]:
     while queues:
         alive = []
         for queue in queues:
-            delivery = next(queue, None)
-            if delivery is not None:
-                yield delivery
+            following = next(queue, None)
+            if following is not None:
+                yield following
                 alive.append(queue)
         queues = alive

@@ -65,7 +65,7 @@ class Child:
             request = self._receive()
             try:
                 answer = self._carry_out(request)
-            except (RuncoordError, NeverReturns, Exception) as error:
+            except (Exception, NeverReturns) as error:  # noqa: BLE001  every error is an answer
                 answer = {"error": _described(error)}
             self._send(answer)
             if request["do"] == "close":

@@ -49,7 +49,7 @@ def acting(world: World, step: Step) -> Incarnation:
 
 
 def handle_for(world: World, step: Step, incarnation: Incarnation, kind: str) -> Handle:
-    """The handle that a step is about: ``with``, else the newest of its kind that the owner has on the run."""
+    """The handle that a step is about: ``with``, else the owner's newest of this kind on the run."""
     name = step.options.get("with")
     run = step.args.get("run")
     if name is None:

@@ -43,7 +43,7 @@ def register(registry: Registry) -> None:
     @registry.expectation(
         "delivered",
         group="outbox",
-        says="What a destination received: how often it acted, how many copies it was offered, what they say.",
+        says="What a destination received: how often it acted, how many copies came, what they say.",
         arguments=(
             about,
             Argument("to", Name("destination"), "the destination", required=True),

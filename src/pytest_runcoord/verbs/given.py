@@ -64,7 +64,7 @@ def register(registry: Registry) -> None:
 
 def behave(table: dict[str, Destination], name: str, value: Any) -> None:
     """Give a destination its behaviour: a word, or a record with details."""
-    details = {"is": value} if isinstance(value, str) else value
+    details: dict[str, Any] = {"is": value} if isinstance(value, str) else value
     if details["is"] == ABSENT:
         table.pop(name, None)
         return

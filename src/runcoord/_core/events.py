@@ -72,7 +72,7 @@ def group_event(group: Group, now: Instant) -> Event:
     return _new(f"group/{group.group_id}/finished", "", EventKind.GROUP, group.destination, body, now)
 
 
-def digest_event(number: int, operator: str, held: Iterable[Event], total: int, now: Instant) -> Event:
+def digest_event(number: str, operator: str, held: Iterable[Event], total: int, now: Instant) -> Event:
     """One message to the operator about everything that is held and was not told before."""
     named = [
         {"event": event.event_id, "run": event.run_id, "destination": event.destination, "reason": event.reason}

@@ -130,6 +130,9 @@ class Heartbeat:
             state = self._state_now()
             if state in (Hold.CANCELLED, Hold.ENDED):
                 return None
+            if self._calling:
+                # Another thread is in a bounded call; due at once would mean to spin until it returns.
+                return self._clock.boottime() + limits.RENEW_RETRY_SECONDS
             if state is Hold.DOUBTFUL:
                 return self._clock.boottime()
             return min(self._renew_at, self._poll_at, self._trust_end())

@@ -182,8 +182,8 @@ class View(Protocol):
         work had not begun. A hint: the rules decide again on the locked row."""
 
     def recoverable(self, now: Instant, limit: int, after: str = "") -> list[str]:
-        """Ids of running runs whose lease ran out (or is implausible), in the order of ids, those after
-        ``after``. A hint. Costs what it finds, not what exists."""
+        """Ids of running runs whose lease ran out, and of claimed or running ones whose lease is implausible,
+        in the order of ids, those after ``after``. A hint. Costs what it finds, not what exists."""
 
     def sendable(self, now: Instant, owner: str, limit: int) -> list[str]:
         """Ids of events that wait for an attempt, and those whose attempt belongs to ``owner``; in order of

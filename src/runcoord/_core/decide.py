@@ -15,6 +15,9 @@
     stop         stopped       stopped                    noted; wins at the end     the outcome
     recover      no change     no change                  finished if expired        no change
 
+    A lease of another boot that lies further ahead than any lease can (a clock was set) is cut to the
+    longest one by ``recover``, claimed or running: nobody is believed for a day.
+
 A lease names its epoch. Every acquisition (claim, reacquire, recover) raises the epoch by one, and it
 never falls and is never cleared; a request with an older epoch is refused. ``decide`` takes values and
 gives values: the caller supplies the time, and saves what comes back.
@@ -86,7 +89,7 @@ def _claim(run: Run, request: ask.Claim, now: Instant) -> Decision:
 
 def _reacquire(run: Run, request: ask.Reacquire, now: Instant) -> Decision:
     _require_holder(run, request.lease, now, expired_is_fine=True)
-    return Decision(_acquired(run, run.owner, request.lease.seconds, now, run.state), True)
+    return Decision(_acquired(run, run.owner, run.lease_seconds, now, run.state), True)
 
 
 def _acquired(run: Run, owner: str, seconds: float, now: Instant, state: State) -> Run:
@@ -113,8 +116,8 @@ def _start(run: Run, request: ask.Start, now: Instant) -> Decision:
 
 def _renew(run: Run, request: ask.Renew, now: Instant) -> Decision:
     _require_holder(run, request.lease, now)
-    lease = Deadline.after(now, request.lease.seconds)
-    return Decision(replace(run, version=run.version + 1, lease=lease, lease_seconds=request.lease.seconds), True)
+    # The length that was checked when the run was acquired, not the one that the caller's handle says.
+    return Decision(replace(run, version=run.version + 1, lease=Deadline.after(now, run.lease_seconds)), True)
 
 
 def _release(run: Run, request: ask.Release, now: Instant) -> Decision:
@@ -186,11 +189,11 @@ def _stop(run: Run, request: ask.Stop, now: Instant) -> Decision:
 
 
 def _recover(run: Run, request: ask.Recover, now: Instant) -> Decision:
-    if run.state is not State.RUNNING or run.lease is None:
+    if run.lease is None:
         return Decision(run, False)
     if run.lease.implausible(now):
         return Decision(replace(run, version=run.version + 1, lease=Deadline.after(now, MAX_LEASE_SECONDS)), True)
-    if not run.lease.passed(now):
+    if run.state is not State.RUNNING or not run.lease.passed(now):
         return Decision(run, False)
     if run.stop_requested_at is not None:
         outcome, error, again = Outcome.STOPPED, run.stop_reason, False

@@ -111,7 +111,8 @@ SELECT run_id FROM (
     SELECT seq, run_id FROM runs {_LEASED}
         AND state = 'claimed' AND lease_boot > :boot AND lease_wall <= :wall
 ) ORDER BY +seq LIMIT :limit"""
-#: Running runs whose lease ran out, is implausible or is missing, and runs of an unknown state, by run id.
+#: Running runs whose lease ran out, is implausible or is missing, claimed ones whose lease is implausible, and
+#: runs of an unknown state, by run id.
 RECOVERABLE = f"""
 SELECT run_id FROM (
     SELECT run_id FROM runs {_LEASED} AND run_id > :after
@@ -124,6 +125,12 @@ SELECT run_id FROM (
         AND state = 'running' AND lease_boot > :boot AND (lease_wall <= :wall OR lease_wall - :wall > :cap)
     UNION ALL
     SELECT run_id FROM runs {_LEASED} AND run_id > :after AND state = 'running' AND lease_boot IS NULL
+    UNION ALL
+    SELECT run_id FROM runs {_LEASED} AND run_id > :after
+        AND state = 'claimed' AND lease_boot < :boot AND lease_wall - :wall > :cap
+    UNION ALL
+    SELECT run_id FROM runs {_LEASED} AND run_id > :after
+        AND state = 'claimed' AND lease_boot > :boot AND lease_wall - :wall > :cap
     UNION ALL
     SELECT run_id FROM runs {_WAITING} AND run_id > :after AND state < 'accepted'
     UNION ALL

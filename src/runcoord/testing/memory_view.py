@@ -120,9 +120,8 @@ class MemoryView:
             run.run_id
             for run in self._unfinished()
             if run.run_id > after
-            and run.state is State.RUNNING
             and run.lease is not None
-            and (run.lease.passed(now) or run.lease.implausible(now))
+            and (run.lease.implausible(now) or (run.state is State.RUNNING and run.lease.passed(now)))
         ]
         found += [
             key

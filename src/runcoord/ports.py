@@ -185,9 +185,10 @@ class View(Protocol):
         """Ids of running runs whose lease ran out, and of claimed or running ones whose lease is implausible,
         in the order of ids, those after ``after``. A hint. Costs what it finds, not what exists."""
 
-    def sendable(self, now: Instant, owner: str, limit: int) -> list[str]:
+    def sendable(self, now: Instant, owner: str, limit: int, without: Sequence[str] = ()) -> list[str]:
         """Ids of events that wait for an attempt, and those whose attempt belongs to ``owner``; in order of
-        acceptance. A hint. Costs what it finds."""
+        acceptance, those for the destinations ``without`` left out. A hint. Costs what it finds; with
+        ``without``, what waits."""
 
     def next_due(self) -> Deadline | None:
         """A deadline not later than the first at which a waiting event becomes due; ``None`` when no event

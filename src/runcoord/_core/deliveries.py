@@ -55,10 +55,11 @@ def postponed(event: Event, delivery: Delivery, reason: str, now: Instant) -> Ev
     """The attempt failed; try again later, doubling the wait, and hold it after too many tries."""
     _require_newest(event, delivery)
     reason = reason[:MAX_ERROR_CHARACTERS]
-    if event.attempt >= MAX_DELIVERY_ATTEMPTS:
-        return held(event, f"gave up after {event.attempt} attempts: {reason}")
-    due = Deadline.after(now, backoff(event.attempt))
-    return replace(event, state=EventState.PENDING, owner="", reason=reason, due=due)
+    failures = event.failures + 1
+    if failures >= MAX_DELIVERY_ATTEMPTS:
+        return held(replace(event, failures=failures), f"gave up after {failures} failed attempts: {reason}")
+    due = Deadline.after(now, backoff(failures))
+    return replace(event, state=EventState.PENDING, owner="", reason=reason, due=due, failures=failures)
 
 
 def refused(event: Event, delivery: Delivery, reason: str) -> Event:
@@ -73,7 +74,8 @@ def held(event: Event, reason: str) -> Event:
 
 
 def replayed(event: Event, destination: str, now: Instant) -> Event:
-    """A held event goes out again, to ``destination`` if one is given. Its id and body stay."""
+    """A held event goes out again, to ``destination`` if one is given. Its id and body stay, the count of its
+    failures begins anew."""
     if event.state is not EventState.HELD:
         raise InvalidRequest(
             f"event {event.event_id!r} is {event.state.value}, not held",
@@ -86,12 +88,13 @@ def replayed(event: Event, destination: str, now: Instant) -> Event:
         raise InvalidRequest(
             f"event {event.event_id!r} has no destination", remedy="Name one.", event=event.event_id
         )
-    return replace(event, state=EventState.PENDING, destination=target, reason="", due=Deadline.after(now, 0.0))
+    due = Deadline.after(now, 0.0)
+    return replace(event, state=EventState.PENDING, destination=target, reason="", due=due, failures=0)
 
 
-def backoff(attempt: int) -> float:
-    """Seconds to wait after failed attempt number ``attempt`` (1 is the first)."""
-    exponent = min(max(attempt, 1) - 1, 30)
+def backoff(failures: int) -> float:
+    """Seconds to wait after so many failed attempts in a row (at least 1)."""
+    exponent = min(max(failures, 1) - 1, 30)
     return min(DELIVERY_BACKOFF_SECONDS * 2.0**exponent, MAX_DELIVERY_BACKOFF_SECONDS)
 
 

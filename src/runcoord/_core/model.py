@@ -191,6 +191,9 @@ class Event:
     delivered_at: float | None = None
     told: bool = False
     """Whether a digest told the operator that it is held."""
+    failures: int = 0
+    """Attempts that failed since it was accepted or replayed; the wait before the next one grows with them.
+    Not the number of the attempt, which also counts those that were claimed and never made."""
     seq: int = 0
     """Order of acceptance into the outbox, given by the store; 0 before that."""
 

@@ -99,6 +99,7 @@ MIGRATIONS: tuple[Migration, ...] = (
                 owner TEXT NOT NULL,
                 delivered_at REAL,
                 told INTEGER NOT NULL,
+                failures INTEGER NOT NULL,
                 reason TEXT NOT NULL,
                 body TEXT NOT NULL
             )""",

@@ -232,7 +232,7 @@ class SqliteView:
                 lists.append(self._rows(statements.EVENTS_WAITING, {**params, "state": state.value}))
         return _decoded(_merged(lists, limit), rows.decode_event, bad)
 
-    def sendable(self, now: Instant, owner: str, limit: int) -> list[str]:
+    def sendable(self, now: Instant, owner: str, limit: int, without: Sequence[str] = ()) -> list[str]:
         params = {
             **_clocks(now),
             "pending": MAX_DELIVERY_BACKOFF_SECONDS,
@@ -240,6 +240,8 @@ class SqliteView:
             "owner": owner,
             "limit": limit,
         }
+        if without:
+            return self._ids(statements.SENDABLE_ELSEWHERE, {**params, "without": json.dumps([*without])})
         return self._ids(statements.SENDABLE, params)
 
     def next_due(self) -> Deadline | None:

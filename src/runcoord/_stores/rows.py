@@ -81,6 +81,7 @@ EVENT_CHANGING = [
     "reason",
     "delivered_at",
     "told",
+    "failures",
 ]
 EVENT_COLUMNS = ["seq", *EVENT_FIXED, *EVENT_CHANGING]
 
@@ -106,7 +107,7 @@ _TYPES: dict[str, _Columns] = {
     )
     | dict.fromkeys(["lease_boot", "outcome", "reported"], _TEXT_OR_NONE),
     "events": dict.fromkeys(EVENT_COLUMNS, _TEXT)
-    | dict.fromkeys(["seq", "attempt", "told"], _WHOLE)
+    | dict.fromkeys(["seq", "attempt", "told", "failures"], _WHOLE)
     | dict.fromkeys(["created_at", "due_wall", "due_boottime"], _REAL)
     | {"delivered_at": _REAL_OR_NONE},
     "commands": dict.fromkeys(COMMAND_COLUMNS, _TEXT) | {"created_at": _REAL},
@@ -252,19 +253,20 @@ def decode_event(row: Row) -> Event:
     (
         seq, event_id, run_id, kind_text, body, created_at,
         destination, state_text, due_wall, due_boottime, due_boot, attempt, owner, reason, delivered_at, told,
+        failures,
     ) = row  # fmt: skip
     kind, state = _EVENT_KINDS.get(kind_text), _EVENT_STATES.get(state_text)
     if kind is None:
         _bad("events", event_id, f"kind is {_shown(kind_text)}")
     if state is None:
         _bad("events", event_id, f"state is {_shown(state_text)}")
-    if attempt < 0:
-        _bad("events", event_id, f"attempt is {attempt}")
+    if attempt < 0 or failures < 0:
+        _bad("events", event_id, f"attempt is {attempt}, failures is {failures}")
     if state is EventState.SENDING and not (owner and attempt):
         _bad("events", event_id, f"it is being sent by {owner or 'nobody'!r} at attempt {attempt}")
     return Event(
         event_id, run_id, kind, destination, body, created_at, state,
-        Deadline(due_wall, due_boottime, due_boot), attempt, owner, reason, delivered_at, told != 0, seq,
+        Deadline(due_wall, due_boottime, due_boot), attempt, owner, reason, delivered_at, told != 0, failures, seq,
     )  # fmt: skip
 
 
@@ -273,7 +275,7 @@ def event_changing(event: Event) -> Params:
     due = event.due
     return (
         event.destination, event.state.value, due.wall, due.boottime, due.boot_id,
-        event.attempt, event.owner, event.reason, event.delivered_at, event.told,
+        event.attempt, event.owner, event.reason, event.delivered_at, event.told, event.failures,
     )  # fmt: skip
 
 

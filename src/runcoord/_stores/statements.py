@@ -191,14 +191,20 @@ def _due(state: str) -> str:
 
 #: Events that wait for an attempt, and those whose attempt is ours, oldest first. The last part looks at all
 #: that are being sent: a batch or so of every process that delivers.
-SENDABLE = f"""
-SELECT event_id FROM events WHERE seq IN (
-    SELECT seq FROM ({_due("pending")}
+_SENDABLE = f"""SELECT seq FROM ({_due("pending")}
         UNION ALL{_due("sending")}
         UNION ALL
         SELECT seq FROM events {_UNDELIVERED} AND state = 'sending' AND owner = :owner
-    ) ORDER BY +seq LIMIT :limit
+    )"""
+SENDABLE = f"""
+SELECT event_id FROM events WHERE seq IN (
+    {_SENDABLE} ORDER BY +seq LIMIT :limit
 ) ORDER BY seq"""
+#: The same without those for the destinations in a JSON array. Looks at every row that waits.
+SENDABLE_ELSEWHERE = f"""
+SELECT event_id FROM events WHERE seq IN (
+    {_SENDABLE}
+) AND destination NOT IN (SELECT value FROM json_each(:without)) ORDER BY seq LIMIT :limit"""
 
 
 def _first(column: str, order: str) -> str:
@@ -264,6 +270,7 @@ PLANS: dict[str, frozenset[str]] = {
     EVENTS_HELD: frozenset({"events_parked"}),
     EVENTS_UNKNOWN: frozenset({"events_parked"}),
     SENDABLE: frozenset({"events_waiting"}),
+    SENDABLE_ELSEWHERE: frozenset({"events_waiting"}),
     NEXT_DUE: frozenset({"events_waiting"}),
     UNTOLD_HELD: frozenset({"events_parked"}),
     COUNT_UNTOLD_HELD: frozenset({"events_parked"}),

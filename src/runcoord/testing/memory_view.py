@@ -177,12 +177,13 @@ class MemoryView:
         ]
         return [data.events[event_id] for event_id in self._good("events", found[:limit], bad)]
 
-    def sendable(self, now: Instant, owner: str, limit: int) -> list[str]:
+    def sendable(self, now: Instant, owner: str, limit: int, without: Sequence[str] = ()) -> list[str]:
         self._count()
         found = [
             event.event_id
             for event in self._undelivered()
-            if may_send(event, now) or (event.state is EventState.SENDING and event.owner == owner)
+            if event.destination not in without
+            and (may_send(event, now) or (event.state is EventState.SENDING and event.owner == owner))
         ]
         return found[:limit]
 

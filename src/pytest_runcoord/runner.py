@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import tempfile
@@ -11,14 +10,14 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
+from pytest_runcoord.failures import StepFailed, as_written, describe
 from pytest_runcoord.history import HistoryFull
 from pytest_runcoord.incarnation import Life
-from pytest_runcoord.invariants import INVARIANTS, Violated, Watch
+from pytest_runcoord.invariants import INVARIANTS, Watch
 from pytest_runcoord.probed_ports import Crashed, NeverReturns
 from pytest_runcoord.reference import Reference
 from pytest_runcoord.scenario import Clause, Expectation, Scenario, Step, Variant
 from pytest_runcoord.subject import Subject
-from pytest_runcoord.verbs.comparing import Unmet
 from pytest_runcoord.verbs.time import set_time_zone
 from pytest_runcoord.verdict import Failure, FailureKind, RunResult, Verdict
 from pytest_runcoord.world import (
@@ -26,9 +25,6 @@ from pytest_runcoord.world import (
     Armed,
     BoundReached,
     Denied,
-    MomentMissed,
-    ScenarioMistake,
-    SubjectFault,
     World,
     WorldPlan,
 )
@@ -45,24 +41,6 @@ durability that scenarios are about, and nobody waits for a disk."""
 
 _now = time.perf_counter
 """Bound at import: a frozen clock of the code under test never measures the harness."""
-
-
-class StepFailed(Exception):
-    """A step did not end as the scenario says it does."""
-
-    def __init__(
-        self,
-        kind: FailureKind,
-        name: str,
-        problem: str,
-        *,
-        expected: str = "",
-        seen: str = "",
-        remedy: str = "",
-    ) -> None:
-        super().__init__(problem)
-        self.kind, self.name, self.problem = kind, name, problem
-        self.expected, self.seen, self.remedy = expected, seen, remedy
 
 
 def run_variant(scenario: Scenario, variant: Variant, *, subject: Subject | None = None) -> RunResult:
@@ -200,6 +178,7 @@ class _Run:
                     raise
             else:
                 if wanted is not None and not crashes:
+                    self._world.observe()  # an invariant says more than that the step was accepted
                     raise StepFailed(
                         FailureKind.EXPECTATION,
                         "refused",
@@ -312,91 +291,3 @@ class _Run:
             described.seen,
             described.remedy,
         )
-
-
-def describe(error: BaseException) -> StepFailed:
-    """What an error that ended a scenario means."""
-    if isinstance(error, StepFailed):
-        return error
-    if isinstance(error, Violated):
-        return StepFailed(
-            FailureKind.INVARIANT, error.invariant, error.problem, expected=error.expected, seen=error.seen
-        )
-    if isinstance(error, Unmet):
-        return StepFailed(
-            FailureKind.EXPECTATION, "expect", error.problem, expected=error.expected, seen=error.seen
-        )
-    if isinstance(error, Denied):
-        return StepFailed(
-            FailureKind.STEP, "open", f"refused as {error.code}", expected="accepted", seen=str(error)
-        )
-    if isinstance(error, MomentMissed):
-        return StepFailed(
-            FailureKind.MOMENT,
-            error.moment,
-            f"the moment {error.moment!r} was never reached in this step",
-            expected="that it is reached once",
-            seen="the step ended without it",
-            remedy="Choose a moment that this step reaches, or check that the step writes anything at all.",
-        )
-    if isinstance(error, ScenarioMistake):
-        return StepFailed(
-            FailureKind.STEP,
-            "scenario",
-            str(error),
-            remedy="Change the scenario: this step makes no sense here.",
-        )
-    if isinstance(error, SubjectFault):
-        return StepFailed(
-            FailureKind.SUBJECT,
-            error.verb,
-            str(error),
-            expected="an answer or a refusal",
-            seen=repr(error.error),
-        )
-    if isinstance(error, NeverReturns):
-        return StepFailed(
-            FailureKind.BOUND,
-            "never-returns",
-            "a call to the store that never returns was made without a bound",
-            expected="a bounded wait",
-            seen="it would wait for ever",
-        )
-    if isinstance(error, BoundReached | HistoryFull):
-        return StepFailed(
-            FailureKind.BOUND,
-            "bound",
-            str(error),
-            expected="an end",
-            seen="it goes on",
-            remedy="Look for a loop.",
-        )
-    if isinstance(error, Crashed):
-        return StepFailed(
-            FailureKind.STEP, "crashed", f"{error} is dead and was used", expected="a live owner"
-        )
-    return StepFailed(
-        FailureKind.SUBJECT,
-        type(error).__name__,
-        f"the harness or the subject raised {type(error).__name__}: {error}",
-        remedy="Run again with --full-trace to see where.",
-    )
-
-
-def as_written(clause: Clause) -> str:
-    """The step or expectation on one line."""
-    values = {name: clause.args[name] for name in clause.stated if name in clause.args}
-    values |= {name: str(value) for name, value in clause.options.items()}
-    inside = ", ".join(f"{name}: {_short(value)}" for name, value in values.items())
-    return f"{clause.name}: {{{inside}}}" if inside else clause.name
-
-
-def _short(value: object) -> str:
-    if isinstance(value, str):
-        return value if len(value) <= 40 else value[:39] + "…"
-    if isinstance(value, Step):
-        return "{" + as_written(value) + "}"
-    if isinstance(value, tuple):
-        return "[" + ", ".join(_short(each) for each in value) + "]"
-    text = json.dumps(value, ensure_ascii=False, default=str)
-    return text if len(text) <= 60 else text[:59] + "…"

@@ -36,6 +36,8 @@ from pytest_runcoord.verdict import RunResult, Verdict
 TAGS = pytest.StashKey[set[str]]()
 INVALID = "invalid"
 """Name of the one node below a scenario that is wrong."""
+SHOWN_BYTES = 64 * 1024
+"""Size up to which a file that cannot be read is quoted; a scenario has one or two kilobytes."""
 COLUMNS = 80
 """Width of reports where no terminal says its own."""
 MARKS_WITH_A_MEANING = frozenset(
@@ -73,8 +75,21 @@ class ScenarioFile(pytest.Module):
         error = excinfo.value.__cause__
         if isinstance(error, ScenarioFileError) and not self.config.getoption("fulltrace"):
             at = error.position
-            return collection_report(at.path, at.line, f"{at.column}: {error.problem} ({error.remedy})")
+            lines = [f"{at}: {error.problem} ({error.remedy})"]
+            around = excerpt(self._raw_text(), at.line, at.column)
+            return collection_report(
+                at.path, at.line, error.problem, [*lines, "", *around] if around else lines
+            )
         return super().repr_failure(excinfo)
+
+    def _raw_text(self) -> str:
+        """What can be shown of a file that could not be read; nothing of one that is too large, or gone."""
+        try:
+            with self.path.open("rb") as stream:
+                data = stream.read(SHOWN_BYTES + 1)
+        except OSError:
+            return ""
+        return data.decode("utf-8", "replace") if len(data) <= SHOWN_BYTES else ""
 
 
 class ScenarioNode(pytest.Collector):
@@ -159,7 +174,7 @@ class ScenarioItem(pytest.Function):
         self, excinfo: pytest.ExceptionInfo[BaseException]
     ) -> Any:
         if isinstance(excinfo.value, ScenarioFailed) and not self.config.getoption("fulltrace"):
-            return failure_report(excinfo.value.text)
+            return failure_report(excinfo.value.text, self.config.getoption("tbstyle"))
         return super().repr_failure(excinfo)
 
     def rerun_command(self) -> str:

@@ -89,7 +89,7 @@ class Gate:
         if self.tally is not None and verbosity >= 0:
             from textwrap import wrap
 
-            terminalreporter.section("runcoord", "=")
+            terminalreporter.write_sep("=", "runcoord")
             width = self.config.get_terminal_writer().fullwidth
             for paragraph in self.tally.summary():
                 for line in wrap(paragraph, width, subsequent_indent="  ", break_on_hyphens=False):

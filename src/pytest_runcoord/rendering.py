@@ -10,7 +10,7 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pytest_runcoord.verdict import Failure, Line, RunResult, Verdict
+from pytest_runcoord.verdict import Failure, FailureKind, Line, RunResult, Verdict
 
 HISTORY_LINES = 12
 """Lines of history in a report: the step that failed and what led to it fit on half a screen."""
@@ -21,7 +21,7 @@ LINES_BEFORE, LINES_AFTER = 3, 2
 ONE_CLOCK = "time"
 NEXT_DOCUMENT = "---"
 NARROWEST, WIDEST = 60, 160
-"""Columns: below, nothing is aligned any more; above, the eye loses the line."""
+"""Columns: below, nothing is aligned any more; above, the eye loses the line. A file's lines are cut."""
 LEAST_DETAIL = 40
 """Columns for details below which they stand under their line rather than beside it."""
 MOST_DETAIL_LINES = 3
@@ -98,10 +98,12 @@ def message(result: RunResult) -> str:
     failure = result.failure
     if failure is None:
         text = "failed, and nothing says why"
-    elif failure.name and failure.name not in failure.problem:
+    elif failure.kind is FailureKind.INVARIANT:
         text = f"{failure.name}: {failure.problem}"
+    elif failure.kind is FailureKind.EXPECTATION and failure.expected:
+        text = f"{failure.problem} (expected: {failure.expected})"
     else:
-        text = failure.problem or failure.kind.value
+        text = failure.problem or f"{failure.kind.value} {failure.name}"
     text = " ".join(text.split())
     return f"unknown, which is not a pass: {text}" if result.verdict is Verdict.UNKNOWN else text
 
@@ -124,10 +126,16 @@ def excerpt(source: str, line: int, column: int = 0) -> list[str]:
     shown = []
     for number in range(first, last + 1):
         mark = ">" if number == line else " "
-        shown.append(f"{mark} {number:>{digits}} | {lines[number - 1]}".rstrip())
+        shown.append(f"{mark} {number:>{digits}} | {_visible(lines[number - 1])}".rstrip())
         if number == line and column > 0:
             shown.append(f"  {'':>{digits}} | {' ' * (column - 1)}^")
     return shown
+
+
+def _visible(line: str) -> str:
+    """A line of any file on one line of a terminal, each character in its column."""
+    text = "".join("→" if each == "\t" else each if each.isprintable() else "�" for each in line[:WIDEST])
+    return text if len(line) <= WIDEST else f"{text}…"
 
 
 def _verdict(result: RunResult, source: str, line: int, width: int, *, excerpted: bool) -> list[str]:

@@ -20,11 +20,16 @@ else:
     STRUCTURED = True
 
 
-def failure_report(text: FailureText) -> Any:
-    """What ``repr_failure`` returns for ``text``: pytest's own classes, or a string."""
+def failure_report(text: FailureText, style: str = "auto") -> Any:
+    """What ``repr_failure`` returns for ``text``: pytest's own classes, or a string.
+
+    ``style`` is that of ``--tb``. With ``line`` pytest prints the location, nothing else belongs there.
+    """
     if not STRUCTURED:
         return "\n".join(text.lines())
     location = ReprFileLocation(text.path, text.line, text.message)
+    if style == "line":
+        return _chain([], location)
     # "short" puts the location first and paints its E lines red; "value" leaves lines as they are, where the
     # other styles would paint them as Python.
     entries = [ReprEntry([], None, None, location, "short")]
@@ -34,12 +39,11 @@ def failure_report(text: FailureText) -> Any:
     return _chain(entries, location)
 
 
-def collection_report(path: str, line: int, message: str) -> Any:
-    """The same for a file that cannot be read: one line, with its place in the file."""
+def collection_report(path: str, line: int, message: str, lines: Sequence[str]) -> Any:
+    """The same for a file that cannot be read; ``lines`` are all that is shown."""
     if not STRUCTURED:
-        return f"{path}:{line}: {message}"
-    location = ReprFileLocation(path, line, message)
-    return _chain([ReprEntry([], None, None, location, "short")], location)
+        return "\n".join(lines)
+    return _chain([ReprEntry(lines, None, None, None, "value")], ReprFileLocation(path, line, message))
 
 
 def _entry(lines: Sequence[str], *, red: bool) -> list[Any]:

@@ -98,6 +98,10 @@ class Coordinator(RunVerbs):
         """Claim and start a run whose heartbeat the caller ticks."""
         return self._executor.begin(run_id)
 
+    def begin_next(self) -> Execution | None:
+        """The same for the oldest run that can be claimed; ``None`` when there is none."""
+        return self._executor.begin_next()
+
     def execute(self, run_id: str, work: Work) -> ExecutionReport:
         """Claim a run, do ``work`` under a renewed lease, record its outcome, deliver its event."""
         return self._executor.execute(run_id, work)

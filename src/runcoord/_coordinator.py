@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
@@ -25,6 +26,8 @@ from runcoord._core.model import (
 from runcoord._core.settings import Settings
 from runcoord.errors import InvalidRequest, KeyConflict, UndecodableRow, UnknownEvent, UnknownRun
 from runcoord.ports import BadRow, Change, Clock, Destination, Ids, Store, Transaction
+
+log = logging.getLogger("runcoord.coordinator")
 
 
 def instant(clock: Clock) -> Instant:
@@ -96,7 +99,7 @@ class RunVerbs:
             known = tx.command(key)
             if known is not None:
                 submission.require_same_content(known, digest)
-                return self._receipt(self._load(tx, known.run_id), replayed=True)
+                return self._receipt(_present(tx, known.run_id, "commands", key), replayed=True)
             if tx.run(run_id) is not None:
                 raise KeyConflict(
                     f"run id {run_id!r} is taken, under another key than {key!r}",
@@ -120,7 +123,7 @@ class RunVerbs:
         with self.store.transaction("retry") as tx:
             run = self._load(tx, run_id)
             if run.retried_as:
-                return self._receipt(self._load(tx, run.retried_as), replayed=True)
+                return self._receipt(_present(tx, run.retried_as, "runs", run_id), replayed=True)
             now = instant(self.clock)
             successor = submission.explicit_retry(run, new_id, now)
             linked = replace(run, version=run.version + 1, retried_as=new_id)
@@ -139,7 +142,7 @@ class RunVerbs:
     def claim_next(self, *, lease: float | None = None) -> Lease | None:
         """Claim the oldest run that can be claimed; ``None`` when there is none.
 
-        A row that cannot be read is passed over.
+        A row that cannot be read is passed over, and named in the log.
         """
         seconds = self._lease_seconds(lease)
         sent = self.clock.boottime()
@@ -148,7 +151,8 @@ class RunVerbs:
             for run_id in tx.claimable(now, limits.RECOVERY_BATCH):
                 try:
                     run = tx.run(run_id)
-                except UndecodableRow:
+                except UndecodableRow as error:
+                    log.error("a run cannot be claimed", extra={"run": run_id, "problem": error.problem})
                     continue
                 if run is not None and run.state is not State.RUNNING:
                     decision = decide(run, requests.Claim(self.owner, seconds), now)
@@ -344,6 +348,21 @@ def creation(run: Run) -> Change:
 def _lease(run: Run, sent: float) -> Lease:
     assert run.lease is not None
     return Lease(run.run_id, run.owner, run.epoch, run.lease_seconds, sent, run.lease)
+
+
+def _present(tx: Transaction, run_id: str, table: str, key: str) -> Run:
+    """The run that a stored row names. Where it is missing that row is damage, and the run not unknown: to
+    accept it anew could do its work a second time."""
+    run = tx.run(run_id)
+    if run is None:
+        raise UndecodableRow(
+            f"row {key!r} of {table} cannot be understood: its run {run_id!r} is missing",
+            remedy="Only this row is affected. Restore the run from a backup, or remove the row.",
+            table=table,
+            key=key,
+            run=run_id,
+        )
+    return run
 
 
 def _unknown_run(run_id: str) -> UnknownRun:

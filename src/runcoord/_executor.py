@@ -113,14 +113,19 @@ class Executor:
         """Claim and start a run; its timers are the caller's to tick."""
         return self._start(self._verbs.claim(run_id))
 
+    def begin_next(self) -> Execution | None:
+        """The same for the oldest claimable run; ``None`` when there is none."""
+        lease = self._verbs.claim_next()
+        return None if lease is None else self._start(lease)
+
     def execute(self, run_id: str, work: Work) -> ExecutionReport:
         """Claim a run, do its work, record the outcome, deliver the event."""
         return self._work(self.begin(run_id), work)
 
     def execute_next(self, work: Work) -> ExecutionReport | None:
         """The same for the oldest claimable run; ``None`` when there is none."""
-        lease = self._verbs.claim_next()
-        return None if lease is None else self._work(self._start(lease), work)
+        execution = self.begin_next()
+        return None if execution is None else self._work(execution, work)
 
     def _start(self, lease: Lease) -> Execution:
         return Execution(self._verbs, self._outbox, self._bounded, self._sleeper, lease)

@@ -266,7 +266,8 @@ def decode_event(row: Row) -> Event:
         _bad("events", event_id, f"it is being sent by {owner or 'nobody'!r} at attempt {attempt}")
     return Event(
         event_id, run_id, kind, destination, body, created_at, state,
-        Deadline(due_wall, due_boottime, due_boot), attempt, owner, reason, delivered_at, told != 0, failures, seq,
+        Deadline(due_wall, due_boottime, due_boot),
+        attempt, owner, reason, delivered_at, told != 0, failures, seq,
     )  # fmt: skip
 
 

@@ -111,8 +111,8 @@ SELECT run_id FROM (
     SELECT seq, run_id FROM runs {_LEASED}
         AND state = 'claimed' AND lease_boot > :boot AND lease_wall <= :wall
 ) ORDER BY +seq LIMIT :limit"""
-#: Running runs whose lease ran out, is implausible or is missing, claimed ones whose lease is implausible, and
-#: runs of an unknown state, by run id.
+#: Running runs whose lease ran out, is implausible or is missing, claimed ones whose lease is implausible,
+#: and runs of an unknown state, by run id.
 RECOVERABLE = f"""
 SELECT run_id FROM (
     SELECT run_id FROM runs {_LEASED} AND run_id > :after
@@ -179,7 +179,9 @@ SELECT * FROM (
 
 def _due(state: str) -> str:
     """Events of one state that are due; ``:pending`` and ``:sending`` are the caps of their deadlines."""
-    waiting = f"SELECT seq FROM events {_UNDELIVERED} AND state = '{state}' AND owner <> :owner"
+    waiting = f"SELECT seq FROM events {_UNDELIVERED} AND state = '{state}'"
+    if state == "sending":
+        waiting += " AND owner <> :owner"  # those are in another part
     elsewhere = f"(due_wall <= :wall OR due_wall - :wall > :{state})"
     return f"""
         {waiting} AND due_boot = :boot AND due_boottime <= :boottime

@@ -93,6 +93,16 @@ class MemoryTransaction(MemoryView):
             stored = data.runs.get(before.run_id)
             if stored is None or stored.version != before.version:
                 self._conflict("run", before.run_id, "changed since it was loaded")
+            # An update changes none of what was fixed when the run was accepted.
+            run = replace(
+                run,
+                run_id=stored.run_id,
+                spec=stored.spec,
+                created_at=stored.created_at,
+                line=stored.line,
+                retry_of=stored.retry_of,
+                interruptions=stored.interruptions,
+            )
         self._put(data.runs, run.run_id, run)
         unfinished = None if run.state is not State.FINISHED else MISSING
         self._put(data.unfinished, run.run_id, unfinished, counted=False)
@@ -108,7 +118,17 @@ class MemoryTransaction(MemoryView):
         stored = self._data.events.get(event.event_id)
         if stored is None:
             self._conflict("event", event.event_id, "is gone")
-        self._put_event(replace(event, seq=stored.seq))
+        # An update changes none of what was fixed when the event was made.
+        self._put_event(
+            replace(
+                event,
+                run_id=stored.run_id,
+                kind=stored.kind,
+                body=stored.body,
+                created_at=stored.created_at,
+                seq=stored.seq,
+            )
+        )
 
     def _next_number(self, table: str) -> int:
         number = self._data.last_numbers[table] + 1

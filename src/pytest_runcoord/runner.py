@@ -10,6 +10,7 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
+from pytest_runcoord.deadlines import claimable
 from pytest_runcoord.failures import StepFailed, as_written, describe
 from pytest_runcoord.history import HistoryFull
 from pytest_runcoord.incarnation import Life
@@ -265,10 +266,16 @@ class _Run:
                 place.behaviour = "accepts"
 
     def _quiet(self) -> bool:
-        snapshot = self._world.snapshot()
-        return all(
-            run.state in ("finished", "accepted", "claimed") for run in snapshot.runs.values()
-        ) and all(event.state in ("delivered", "held") for event in snapshot.events.values())
+        """Everything has converged, as the invariant of that name understands it."""
+        snapshot, now = self._world.snapshot(), self._world.instant()
+        runs = all(
+            run.outcome is not None or run.state == "accepted" or (run.lease is not None and run.lease.passed(now))
+            for run in snapshot.runs.values()
+            if run.state != "running"
+        )
+        running = any(run.state == "running" for run in snapshot.runs.values())
+        events = all(event.state in ("delivered", "held") for event in snapshot.events.values())
+        return runs and not running and events
 
     # --- failing ---
 

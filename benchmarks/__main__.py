@@ -1,0 +1,36 @@
+"""``python benchmarks [NAME ...]``: print the ratios that the project promises, measured here and now.
+
+Names: verbs, recovery, plugin, loading; all of them by default. Nothing is asserted: a clock is no judge on
+a shared machine. Growth is asserted by counting, in the tests.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+
+import plugin
+import recovery
+import verbs
+
+GROUPS = {"verbs": verbs.measure, "recovery": recovery.measure, "plugin": plugin.measure}
+
+
+def main(names: list[str]) -> int:
+    unknown = sorted(set(names) - {*GROUPS, "loading"})
+    if unknown:
+        print(f"no benchmark {', '.join(unknown)}; there are {', '.join([*GROUPS, 'loading'])}", file=sys.stderr)
+        return 2
+    with tempfile.TemporaryDirectory(dir=Path(__file__).parent) as place:
+        for name, measure in GROUPS.items():
+            if not names or name in names:
+                for ratio in measure(Path(place)):
+                    print(ratio, flush=True)
+        if not names or "loading" in names:
+            print(f"{'loading the plugin adds to an empty run':<52} {plugin.loading():6.1f} ms   goal 10 ms")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

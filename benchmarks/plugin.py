@@ -1,0 +1,92 @@
+"""Whole pytest runs: 1,000 scenarios against 1,000 trivial functions, and what loading the plugin adds."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from measuring import Ratio, compare
+
+FILES, IN_A_FILE = 50, 20
+"""Files, and scenarios or functions in each: 1,000 of each kind."""
+
+SCENARIO = """\
+runcoord: 1
+scenario: ten-steps-{number}
+says: Ten steps in the life of two runs, with a crash between them.
+given:
+  destinations: {{chat: accepts}}
+steps:
+  - open: gw1
+  - submit: {{run: r1, destination: chat, by: gw1}}
+  - claim: {{run: r1, by: gw1}}
+  - start: {{run: r1, by: gw1}}
+  - crash: gw1
+  - advance: 91s
+  - open: gw2
+  - recover: {{by: gw2}}
+  - submit: {{run: r2, destination: chat, by: gw2}}
+  - claim: {{run: r2, by: gw2}}
+expect:
+  - run: {{id: r1, outcome: interrupted}}
+  - delivered: {{run: r1, to: chat, count: 1}}
+axes: {{store: [{store}]}}
+"""
+
+
+def measure(directory: Path) -> list[Ratio]:
+    """The ratios for both stores. Loading is printed by :func:`loading`, in milliseconds."""
+    place = Path(tempfile.mkdtemp(dir=directory))
+    try:
+        functions = place / "functions"
+        functions.mkdir()
+        for file in range(FILES):
+            body = "\n".join(f"def test_{number}() -> None:\n    assert True\n" for number in range(IN_A_FILE))
+            (functions / f"test_{file}.py").write_text(body)
+        for store in ("memory", "default"):
+            (place / store).mkdir()
+            for file in range(FILES):
+                documents = [SCENARIO.format(number=number, store=store) for number in range(IN_A_FILE)]
+                (place / store / f"s{file}.runcoord.yaml").write_text("---\n".join(documents))
+        trivial = lambda: _pytest(functions)  # noqa: E731
+        return [
+            compare("1,000 scenarios, memory store", lambda: _pytest(place / "memory"), trivial, goal=4.0, rounds=5),
+            compare("1,000 scenarios, default store", lambda: _pytest(place / "default"), trivial, goal=12.0, rounds=5),
+        ]
+    finally:
+        shutil.rmtree(place)
+
+
+def loading(rounds: int = 15) -> float:
+    """Milliseconds that ``-p runcoord`` adds to an empty run: the median of the differences within a round."""
+    place = Path(tempfile.mkdtemp())
+    try:
+        differences = []
+        for _ in range(rounds):
+            without = _pytest(place, codes=(5,))
+            with_it = _pytest(place, "-p", "runcoord", codes=(5,))
+            differences.append((with_it - without) * 1e3)
+        return statistics.median(differences)
+    finally:
+        shutil.rmtree(place)
+
+
+def _pytest(directory: Path, *options: str, codes: tuple[int, ...] = (0,)) -> float:
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(directory), *options]
+    if not options and codes == (0,):
+        command += ["-p", "runcoord"]
+    environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    began = time.perf_counter()
+    done = subprocess.run(
+        [*command, str(directory)], cwd=directory, env=environment, capture_output=True, text=True, check=False
+    )
+    seconds = time.perf_counter() - began
+    if done.returncode not in codes:
+        raise SystemExit(f"pytest ended with {done.returncode}:\n{done.stdout[-3000:]}{done.stderr[-1000:]}")
+    return seconds

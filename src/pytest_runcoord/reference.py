@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
 
-from pytest_runcoord.probed_ports import FaultyStore, ProbedDestination
+from pytest_runcoord.probed_ports import FaultyStore, NeverReturns, ProbedDestination
 from pytest_runcoord.reference_snapshot import take_snapshot
 from pytest_runcoord.subject import CAPABILITIES, Answer, Snapshot, SubjectWorld, Timer
 from runcoord import (
     AsyncCalls,
+    BadRow,
     Coordinator,
     Delivery,
     Execution,
@@ -27,7 +28,12 @@ from runcoord.errors import Refused
 from runcoord.ports import Counters, Ids
 from runcoord.testing import MemoryData, MemoryStore
 
+T = TypeVar("T")
+
 STORE_NAME = "runs.db"
+BEYOND_PATIENCE_SECONDS = 5.0
+"""Real time after which an answer that is due within a patience counts as never coming: a loaded machine may
+be late by a second."""
 
 
 class _WorldIds(Ids):
@@ -186,7 +192,8 @@ class ReferenceSession:
     def look(self) -> Answer:
         """Read everything, as ``runcoord runs`` and ``runcoord events`` do."""
         runs, events = self._coordinator.runs(), self._coordinator.events()
-        return Answer({"runs": len(runs.runs), "events": len(events.events)})
+        bad = named([*runs.bad, *events.bad])
+        return Answer({"runs": len(runs.runs), "events": len(events.events), "bad": bad})
 
     # --- recovery and delivery ---
 
@@ -237,6 +244,13 @@ class ReferenceSession:
         self._executions.append(execution)
         return Answer({"run": run, "epoch": execution.lease.epoch}, execution)
 
+    def execute_next(self) -> Answer:
+        execution = self._coordinator.begin_next()
+        if execution is None:
+            return Answer({"run": None})
+        self._executions.append(execution)
+        return Answer({"run": execution.run.run_id, "epoch": execution.lease.epoch}, execution)
+
     def effect(self, execution: Execution) -> Answer:
         execution.guard()
         return Answer({"run": execution.run.run_id, "epoch": execution.lease.epoch})
@@ -285,14 +299,26 @@ class ReferenceSession:
             await asyncio.wait([task])
             return None
 
-        receipt = loop.run_until_complete(ask())
-        return Answer({"run": run, "cancelled": receipt is None})
+        receipt = loop.run_until_complete(_bounded(ask(), patience))
+        if receipt is None:
+            return Answer({"run": run, "cancelled": True})
+        state, replayed = receipt.state.value, receipt.replayed
+        return Answer({"run": run, "cancelled": False, "state": state, "replayed": replayed})
 
     def drain_calls(self, patience: float) -> Answer:
-        """Wait for calls made through the helper; says how many returned and how many are stuck."""
+        """Wait for calls made through the helper; says how many returned, how many are stuck, and whether
+        other work of the loop went on meanwhile."""
         calls, loop = self._helper()
-        drained = loop.run_until_complete(calls.drain(patience))
-        return Answer({"finished": drained.finished, "stuck": drained.stuck})
+
+        async def drain() -> tuple[Any, bool]:
+            other = asyncio.ensure_future(asyncio.sleep(patience / 4))
+            drained = await calls.drain(patience)
+            ran = other.done()
+            other.cancel()
+            return drained, ran
+
+        drained, ran = loop.run_until_complete(_bounded(drain(), patience))
+        return Answer({"finished": drained.finished, "stuck": drained.stuck, "loop_ran": ran})
 
     def _helper(self) -> tuple[AsyncCalls, asyncio.AbstractEventLoop]:
         if self._calls is None or self._loop is None:
@@ -303,6 +329,17 @@ class ReferenceSession:
         if self._loop is not None:
             self._loop.close()
             self._loop = None
+
+
+async def _bounded(answer: Coroutine[Any, Any, T], patience: float) -> T:
+    """The answer, which was promised within ``patience`` seconds; else it is taken to come never."""
+    waiting = asyncio.ensure_future(answer)
+    done, _ = await asyncio.wait([waiting], timeout=patience + BEYOND_PATIENCE_SECONDS)
+    if not done:
+        waiting.cancel()
+        await asyncio.wait([waiting], timeout=BEYOND_PATIENCE_SECONDS)
+        raise NeverReturns
+    return waiting.result()
 
 
 def _text(outcome: Outcome | None) -> str | None:
@@ -317,6 +354,11 @@ def _renewal_answer(renewal: Renewal) -> Answer:
     lease = renewal.lease
     values = {"run": lease.run_id, "epoch": lease.epoch, "stop_requested": renewal.stop_requested}
     return Answer(values, lease)
+
+
+def named(rows: list[BadRow]) -> list[str]:
+    """Bad rows as ``table/key``, in order."""
+    return sorted(f"{row.table}/{row.key}" for row in rows)
 
 
 def _sweep_answer(report: SweepReport) -> Answer:
@@ -335,5 +377,6 @@ def _sweep_answer(report: SweepReport) -> Answer:
             "held": drain.held,
             "stale": drain.stale,
             "bad": report.bad_count + len(drain.bad),
+            "named": named([*report.bad, *drain.bad]),
         }
     )

@@ -64,6 +64,14 @@ def _run_seen(run: Run) -> RunSeen:
             "result": len(run.result),
             "progress": len(run.progress),
         },
+        (
+            spec.payload,
+            spec.destination,
+            spec.agent,
+            spec.task,
+            spec.conversation_key,
+            spec.interruption_budget,
+        ),
     )
 
 

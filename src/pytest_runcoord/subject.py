@@ -67,6 +67,8 @@ class RunSeen:
     result_truncated: bool = False
     sizes: Mapping[str, int] = field(default_factory=dict)
     """Lengths of the bounded text fields, by name."""
+    inputs: Any = None
+    """What was asked for, apart from its group; equal for a run and its retry."""
 
 
 @dataclass(frozen=True, slots=True)

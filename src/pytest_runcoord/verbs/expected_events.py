@@ -132,6 +132,26 @@ def register(registry: Registry) -> None:
                 seen=f"{len(found)}: {', '.join(found[:10])}",
             )
 
+    @registry.expectation(
+        "events_alike",
+        group="outbox",
+        says="The terminal events of several runs have the same keys, whoever wrote them.",
+        value=ListOf(Name("run"), min=2),
+        example="events_alike: [r1, r2]",
+    )
+    def events_alike(world: World, expectation: Expectation) -> None:
+        runs = expectation.args["value"]
+        found = {run: _event(world, run, "run.finished") for run in runs}
+        bodies = {run: json.loads(event.body) for run, event in found.items() if event is not None}
+        every = {key for body in bodies.values() for key in body}
+        lacking = {run: sorted(every - bodies.get(run, {}).keys()) for run in runs}
+        if any(lacking.values()):
+            raise Unmet(
+                "terminal events have different keys",
+                expected=f"every one has {', '.join(sorted(every))}",
+                seen="; ".join(f"{run} lacks {', '.join(keys)}" for run, keys in lacking.items() if keys),
+            )
+
 
 def _about(run_id: str, kind: str, args: Mapping[str, Any]) -> bool:
     return kind == args["kind"] and args["run"] in (None, run_id)

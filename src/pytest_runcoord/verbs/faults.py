@@ -106,15 +106,32 @@ def register(registry: Registry) -> None:
         world.history.add("world", "disk", "damage", run=step.args["run"], column=column)
 
     @registry.step(
+        "lose_row",
+        group="store",
+        says="The row of a run is gone from the store; its command and its events are still there.",
+        capability="sqlite",
+        arguments=(Argument("run", Name("run"), "whose row", required=True, shorthand=True),),
+        example="lose_row: r1",
+    )
+    def lose_row(world: World, step: Step) -> None:
+        connection = sqlite3.connect(_path(world), isolation_level=None, timeout=0)
+        try:
+            connection.execute("DELETE FROM runs WHERE run_id = ?", (step.args["run"],))
+        finally:
+            connection.close()
+        world.changed = True
+        world.history.add("world", "disk", "lose row", run=step.args["run"])
+
+    @registry.step(
         "second_opener",
         group="store",
-        says="Another process opens the store and reads everything; nothing else.",
+        says="Another process opens the store and reads everything, which answers 'look'; nothing else.",
         capability="sqlite",
         example="second_opener",
     )
     def second_opener(world: World, step: Step) -> None:
         incarnation = world.open(f"reader-{step.position.line}")
-        world.call(incarnation, "look", {})
+        world.answers["look"] = world.call(incarnation, "look", {})
         world.close_owner(incarnation.owner)
         world.changed = True
 

@@ -27,6 +27,17 @@ def register(registry: Registry) -> None:
         )
 
     @registry.step(
+        "execute_next",
+        group="executor",
+        says="An owner claims and starts the oldest run that can be claimed, if there is one.",
+        capability="executor",
+        options=("by", "as", "refused", "crash_at"),
+        example="execute_next: {by: gw1, as: job}",
+    )
+    def execute_next(world: World, step: Step) -> None:
+        world.answers["execute_next"] = ask(world, step, "execute_next", acquires="execution")
+
+    @registry.step(
         "effect",
         group="executor",
         says="The work is about to have an effect, and asks whether it still may.",

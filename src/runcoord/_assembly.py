@@ -9,7 +9,7 @@ from types import TracebackType
 from runcoord._bounded import ThreadBounded
 from runcoord._clock import SystemClock, SystemIds, SystemSleeper, new_owner_id
 from runcoord._coordinator import RunVerbs
-from runcoord._core.limits import DELIVERY_BATCH
+from runcoord._core import limits
 from runcoord._core.model import Delivery
 from runcoord._core.settings import Settings
 from runcoord._executor import Execution, ExecutionReport, Executor, Work
@@ -42,11 +42,14 @@ class Coordinator(RunVerbs):
         clock = ports.clock or SystemClock()
         super().__init__(store, clock, ports.ids or SystemIds(), owner, settings, destinations)
         bounded, sleeper = ports.bounded or ThreadBounded(), ports.sleeper or SystemSleeper()
-        self._outbox = Outbox(store, clock, owner, destinations)
+        # Of its own: destinations that do not return must not use up what heartbeats need.
+        sending = ports.bounded or ThreadBounded(limits.MAX_STUCK_DESTINATIONS)
+        self._outbox = Outbox(store, clock, owner, destinations, sending)
         self._executor = Executor(self, self._outbox, bounded, sleeper)
         self.maintenance = Maintenance(
             Recoverer(self, self._outbox), self._outbox, clock, settings.sweep
         )
+        self.on_event = self.maintenance.deliver_soon
         self._ticker: Ticker | None = None
 
     # --- recovering and delivering ---
@@ -71,11 +74,9 @@ class Coordinator(RunVerbs):
 
     def deliver(self) -> DrainReport:
         """Send every event that is due to its destination, until none is left or time is up."""
-        report = self._outbox.drain()
-        self.maintenance.look_for_deliveries()
-        return report
+        return self.maintenance.deliver()
 
-    def dispatch(self, limit: int = DELIVERY_BATCH) -> list[Delivery]:
+    def dispatch(self, limit: int = limits.DELIVERY_BATCH) -> list[Delivery]:
         """Claim events that are due, to send them by other means; answer each with :meth:`acknowledge`,
         :meth:`postpone` or :meth:`refuse` before its ``until``."""
         return self._outbox.dispatch(limit)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -57,6 +57,8 @@ class RunVerbs:
         self.owner = submission.require_id("owner", owner)
         self.settings = settings
         self.destinations = destinations
+        self.on_event: Callable[[], None] = _nothing
+        """Called after an event became due, so that whoever delivers need not wait for the next sweep."""
 
     # --- accepting ---
 
@@ -215,8 +217,8 @@ class RunVerbs:
         for field, text in (("result", result), ("error", error)):
             if not isinstance(text, str):
                 raise InvalidRequest(f"{field} must be text, not {type(text).__name__}", field=field)
-        deliverer = self.owner if self.destinations is not None else ""
-        request = requests.Complete(lease, wanted, result, error, deliverer)
+        served = frozenset(self.destinations or ())
+        request = requests.Complete(lease, wanted, result, error, self.owner, served)
         decision = self._decide("finish", lease.run_id, request)
         event = decision.event
         mine = event is not None and event.state is EventState.SENDING
@@ -272,6 +274,7 @@ class RunVerbs:
                 )
             again = replayed(event, destination, instant(self.clock))
             tx.save([Change(events=(again,))])
+        self.on_event()
         return again
 
     # --- load, decide, save ---
@@ -282,6 +285,8 @@ class RunVerbs:
             now = instant(self.clock)
             decision = decide(run, request, now)
             self._save(tx, run, decision, now)
+        if decision.event is not None:
+            self.on_event()
         return decision
 
     def _save(self, tx: Transaction, before: Run, decision: Decision, now: Instant) -> None:
@@ -367,6 +372,10 @@ def _present(tx: Transaction, run_id: str, table: str, key: str) -> Run:
 
 def _unknown_run(run_id: str) -> UnknownRun:
     return UnknownRun(f"there is no run {run_id!r}", remedy="List runs to see their ids.", run=run_id)
+
+
+def _nothing() -> None:
+    """Nobody here delivers."""
 
 
 def _limit(limit: int) -> int:

@@ -8,6 +8,7 @@ that reaches nobody, a completion under a lost lease that looks like success.
 from __future__ import annotations
 
 import enum
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -17,8 +18,10 @@ from runcoord._core.model import Lease, Outcome, Run
 from runcoord._heartbeat import Heartbeat, Hold
 from runcoord._outbox import Outbox
 from runcoord._ticker import Ticker
-from runcoord.errors import AlreadyFinished, EffectsBlocked, LeaseLost, WorkCancelled
+from runcoord.errors import AlreadyFinished, EffectsBlocked, LeaseLost, StoreError, WorkCancelled
 from runcoord.ports import Bounded, Sleeper
+
+log = logging.getLogger("runcoord.executor")
 
 CHECKPOINT_SECONDS = 15.0
 """Longest wait in a checkpoint for the answer whether the lease is still held: one bounded call to
@@ -95,7 +98,11 @@ class Execution:
             self.heartbeat.end()
             return ExecutionReport(Ended.LOST, self._verbs.run(self.run.run_id), None)
         self.heartbeat.end()
-        self._outbox.drain()
+        try:
+            self._outbox.drain()
+        except StoreError as error:
+            # The outcome is recorded, and its event with it: whoever delivers next will send it.
+            log.warning("event not delivered yet", extra={"run": self.run.run_id, "error": str(error)})
         return ExecutionReport(Ended.RECORDED, completion.run, completion)
 
 

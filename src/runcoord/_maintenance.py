@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 
 from runcoord._core import limits
-from runcoord._outbox import Outbox
+from runcoord._outbox import DrainReport, Outbox
 from runcoord._recoverer import Recoverer, SweepReport
 from runcoord.errors import StoreError
 from runcoord.ports import Clock
@@ -21,23 +21,20 @@ class Maintenance:
         self._interval = sweep_seconds
         self._sweep_at = clock.boottime() + sweep_seconds
         self._drain_at: float | None = None
+        self._soon_at: float | None = None
 
-    def next_due(self) -> float | None:
+    def next_due(self) -> float:
         """Boottime (seconds) of the next tick."""
-        if self._drain_at is None:
-            return self._sweep_at
-        return min(self._sweep_at, self._drain_at)
+        return min(at for at in (self._sweep_at, self._drain_at, self._soon_at) if at is not None)
 
     def tick(self) -> None:
         """Sweep or drain, whatever is due."""
-        now = self._clock.boottime()
         try:
+            now = self._clock.boottime()
             if now >= self._sweep_at:
-                self._sweep_at = now + self._interval
-                self._recoverer.sweep()
-            elif self._drain_at is not None and now >= self._drain_at:
-                self._outbox.drain()
-            self.look_for_deliveries()
+                self.sweep()
+            elif any(at is not None and now >= at for at in (self._drain_at, self._soon_at)):
+                self.deliver()
         except StoreError as error:
             self._drain_at = None
             log.warning("maintenance failed, tried again at the next sweep", extra={"error": str(error)})
@@ -45,13 +42,25 @@ class Maintenance:
     def sweep(self) -> SweepReport:
         """Sweep now; the next one is an interval away."""
         self._sweep_at = self._clock.boottime() + self._interval
+        self._soon_at = None
         report = self._recoverer.sweep()
-        self.look_for_deliveries()
+        self._plan(report.drain)
         return report
 
-    def look_for_deliveries(self) -> None:
-        """Plan the next drain for the moment at which an event falls due."""
+    def deliver(self) -> DrainReport:
+        """Drain now."""
+        self._soon_at = None
+        report = self._outbox.drain()
+        self._plan(report)
+        return report
+
+    def deliver_soon(self) -> None:
+        """An event was written. Whoever wrote it has a moment to send it by hand, where that is done."""
+        if self._soon_at is None:
+            self._soon_at = self._clock.boottime() + limits.DELIVERY_BACKOFF_SECONDS
+
+    def _plan(self, report: DrainReport) -> None:
+        """Plan the next drain: when an event falls due, or soon if this one was cut short."""
+        soon = self._clock.boottime() + limits.DELIVERY_BACKOFF_SECONDS
         due = self._outbox.next_due()
-        if due is not None:
-            due = max(due, self._clock.boottime() + limits.DELIVERY_BACKOFF_SECONDS)
-        self._drain_at = due
+        self._drain_at = soon if report.unfinished else due if due is None else max(due, soon)

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from runcoord._coordinator import instant
 from runcoord._core import deliveries, limits
-from runcoord._core.model import Delivery, Event, EventState, Instant
-from runcoord.errors import DestinationRefused, StaleDelivery, UnknownEvent
-from runcoord.ports import BadRow, Change, Clock, Destination, Message, Store, Transaction
-
-log = logging.getLogger("runcoord.outbox")
-
-Answer = Callable[[Event, Delivery, Instant], Event]
+from runcoord._core.model import Deadline, Delivery, Event, EventState, Instant
+from runcoord._sender import Answered, Sender
+from runcoord.errors import StaleDelivery, UnknownEvent
+from runcoord.ports import BadRow, Bounded, Change, Clock, Destination, Store
 
 
 @dataclass(slots=True)
@@ -32,30 +28,78 @@ class DrainReport:
     """Time or batches ran out while there was more to send."""
     bad: list[BadRow] = field(default_factory=list)
 
+    def add(self, other: DrainReport) -> None:
+        """Count what a further drain did."""
+        self.delivered += other.delivered
+        self.postponed += other.postponed
+        self.held += other.held
+        self.stale += other.stale
+        self.unfinished = self.unfinished or other.unfinished
+        self.bad += [row for row in other.bad if row not in self.bad]
+
+
+@dataclass(slots=True)
+class _Drain:
+    """One drain under way."""
+
+    end: float
+    """Boottime at which it ends."""
+    used: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
+    """Seconds that each destination has taken."""
+    report: DrainReport = field(default_factory=DrainReport)
+
+    def left(self, target: str, now: float) -> float:
+        """Seconds that ``target`` may take, 0 when a turn is not worth its call any more."""
+        left = min(self.end - now, limits.DESTINATION_SECONDS - self.used[target])
+        return left if left >= limits.LEAST_TURN_SECONDS else 0.0
+
+    def spent(self) -> set[str]:
+        """Destinations that have used up their time."""
+        most = limits.DESTINATION_SECONDS - limits.LEAST_TURN_SECONDS
+        return {target for target, used in self.used.items() if used > most}
+
+
+@dataclass(slots=True)
+class _Batch:
+    """What one dispatch found: attempts that are ours to make, and whether it found anything at all."""
+
+    ready: list[Delivery] = field(default_factory=list)
+    found: bool = False
+
 
 class Outbox:
     """Sends the events of one store to the destinations served here."""
 
     def __init__(
-        self, store: Store, clock: Clock, owner: str, destinations: dict[str, Destination] | None
+        self,
+        store: Store,
+        clock: Clock,
+        owner: str,
+        destinations: dict[str, Destination] | None,
+        bounded: Bounded,
     ) -> None:
         self._store = store
         self._clock = clock
         self._owner = owner
-        self._destinations = destinations
+        self._sender = None if destinations is None else Sender(destinations, clock, bounded)
         self._lock = threading.Lock()
         self._in_flight: set[str] = set()
+        self._by_hand: dict[str, Deadline] = {}
+        self._slow: set[str] = set()
 
     @property
     def serves(self) -> bool:
         """Whether destinations are configured here at all. Where none are, nothing is sent or held."""
-        return self._destinations is not None
+        return self._sender is not None
 
     # --- single attempts ---
 
     def dispatch(self, limit: int = limits.DELIVERY_BATCH) -> list[Delivery]:
-        """Claim events that are due, for this owner to send. Those of unknown destinations are held."""
-        return self._dispatch(limit, DrainReport())
+        """Claim events that are due, for the caller to send. Those of unknown destinations are held.
+
+        What was handed out is neither handed out again nor drained here until its claim ends.
+        """
+        return self._dispatch(limit, DrainReport(), hand_out=True).ready
 
     def acknowledge(self, delivery: Delivery) -> None:
         """The destination accepted it. Raises :class:`~runcoord.errors.StaleDelivery` for an old attempt."""
@@ -85,83 +129,76 @@ class Outbox:
     # --- draining ---
 
     def drain(self, *, seconds: float = limits.DRAIN_SECONDS) -> DrainReport:
-        """Send what is due until nothing is left or ``seconds`` have passed; bounded by batches too."""
-        report = DrainReport()
-        if not self.serves:
-            return report
-        end = self._clock.boottime() + seconds
-        used: dict[str, float] = defaultdict(float)
+        """Send what is due until nothing is left or ``seconds`` have passed; bounded by batches too.
+
+        A destination that used up its time makes room for the others, and comes last in the next drain.
+        """
+        if self._sender is None:
+            return DrainReport()
+        drain = _Drain(self._clock.boottime() + seconds)
+        report, last = drain.report, self._slow
         for _ in range(limits.DRAIN_BATCHES):
-            if self._clock.boottime() >= end:
+            if self._clock.boottime() >= drain.end:
                 report.unfinished = True
-                return report
-            batch = self._dispatch(limits.DELIVERY_BATCH, report)
-            if not batch:
-                return report
-            with self._sending(batch) as mine:
-                progressed = self._send_batch(mine, end, used, report)
-            if not progressed:
-                report.unfinished = True
-                return report
-        report.unfinished = True
+                break
+            out = drain.spent() | self._sender.stuck()
+            batch = self._dispatch(limits.DELIVERY_BATCH, report, without=out | last)
+            if batch.ready:
+                with self._sending(batch.ready) as mine:
+                    self._send_batch(self._sender, mine, drain)
+            elif not batch.found and last:
+                last = set()
+            elif not batch.found:
+                report.unfinished = bool(out) and self._more_waits(report)
+                break
+        else:
+            report.unfinished = True
+        self._slow = drain.spent()
         return report
 
-    def _send_batch(
-        self, batch: list[Delivery], end: float, used: dict[str, float], report: DrainReport
-    ) -> bool:
-        """Send one batch; answers are committed together, at the latest after a second."""
-        answers: list[tuple[Delivery, Answer]] = []
-        progressed = False
+    def _more_waits(self, report: DrainReport) -> bool:
+        """Whether something is due for a destination that was left out."""
+        now = instant(self._clock)
+        passed_over = self._passed_over(now, report)
+        with self._store.view("read-due") as view:
+            found = view.sendable(now, self._owner, len(passed_over) + 1)
+        return any(event_id not in passed_over for event_id in found)
+
+    def _send_batch(self, sender: Sender, batch: list[Delivery], drain: _Drain) -> None:
+        """Destinations in turn, each for a second or so; answers are committed together, as often."""
+        answers: list[Answered] = []
         flushed = self._clock.boottime()
-        for delivery in _interleaved(batch):
-            now = instant(self._clock)
-            target = delivery.event.destination
-            if now.boottime >= end or delivery.until.passed(now) or used[target] > limits.DESTINATION_SECONDS:
-                continue
-            progressed = True
-            answers.append((delivery, self._send(delivery)))
-            after = self._clock.boottime()
-            used[target] += after - now.boottime
-            if after - flushed >= limits.ACKNOWLEDGE_SECONDS:
-                self._commit(answers, report)
-                answers, flushed = [], after
-        self._commit(answers, report)
-        return progressed
+        lanes = _lanes(batch)
+        while lanes:
+            for target, lane in list(lanes.items()):
+                began = self._clock.boottime()
+                left = drain.left(target, began)
+                made = sender.offer(target, lane, left) if left else []
+                now = self._clock.boottime()
+                drain.used[target] += now - began if made else limits.DESTINATION_SECONDS
+                answers += made
+                lanes[target] = lane[len(made) :]
+                if not made or not lanes[target]:
+                    del lanes[target]
+                if now - flushed >= limits.ACKNOWLEDGE_SECONDS:
+                    self._commit(answers, drain.report)
+                    answers, flushed = [], now
+        self._commit(answers, drain.report)
 
-    def _send(self, delivery: Delivery) -> Answer:
-        event = delivery.event
-        assert self._destinations is not None
-        message = Message(
-            event.event_id, event.kind.value, event.run_id, event.destination, event.body.encode(), delivery.attempt
-        )
-        try:
-            self._destinations[event.destination](message)
-        except DestinationRefused as refusal:
-            reason = str(refusal) or "refused by its destination"
-            log.warning("event held", extra={"event": event.event_id, "destination": event.destination})
-            return lambda current, made, _: deliveries.refused(current, made, reason)
-        except Exception as error:
-            reason = f"{type(error).__name__}: {error}"
-            log.info("delivery postponed", extra={"event": event.event_id, "destination": event.destination})
-            return lambda current, made, now: deliveries.postponed(current, made, reason, now)
-        return deliveries.accepted
-
-    def _commit(self, answers: list[tuple[Delivery, Answer]], report: DrainReport) -> None:
+    def _commit(self, answers: list[Answered], report: DrainReport) -> None:
         if not answers:
             return
         with self._store.transaction("acknowledge") as tx:
             now = instant(self._clock)
-            loaded = {
-                event.event_id: event
-                for event in tx.load_events([made.event.event_id for made, _ in answers], report.bad)
-            }
+            ids = [made.delivery.event.event_id for made in answers]
+            loaded = {event.event_id: event for event in tx.load_events(ids, report.bad)}
             changed: list[Event] = []
-            for made, answer in answers:
-                event = loaded.get(made.event.event_id)
+            for made in answers:
+                event = loaded.get(made.delivery.event.event_id)
                 if event is None:
                     continue
                 try:
-                    after = answer(event, made, now)
+                    after = made.apply(event, made.delivery, now)
                 except StaleDelivery:
                     report.stale += 1
                     continue
@@ -178,37 +215,49 @@ class Outbox:
 
     # --- claiming and answering ---
 
-    def _dispatch(self, limit: int, report: DrainReport) -> list[Delivery]:
+    def _dispatch(
+        self, limit: int, report: DrainReport, *, without: Iterable[str] = (), hand_out: bool = False
+    ) -> _Batch:
+        batch = _Batch()
         with self._store.transaction("dispatch") as tx:
             now = instant(self._clock)
-            events = self._candidates(tx, now, limit, report)
-            ready, changed = [], []
-            for event in events:
-                if self._is_mine(event, now):
-                    ready.append(deliveries.delivery_of(event))
-                elif not deliveries.may_send(event, now):
+            passed_over = self._passed_over(now, report)
+            ids = tx.sendable(now, self._owner, limit + len(passed_over), sorted(without))
+            ids = [event_id for event_id in ids if event_id not in passed_over][:limit]
+            batch.found = bool(ids)
+            changed = []
+            for event in tx.load_events(ids, report.bad):
+                mine = self._is_mine(event, now)
+                if not mine and not deliveries.may_send(event, now):
                     continue
-                elif self._destinations is not None and event.destination not in self._destinations:
-                    changed.append(deliveries.held(event, f"no destination {event.destination!r} is configured"))
-                    report.held += 1
-                else:
-                    taken = deliveries.claimed(event, self._owner, now)
-                    changed.append(taken)
-                    ready.append(deliveries.delivery_of(taken))
+                if self._sender is not None and not self._sender.knows(event.destination):
+                    reason = f"no destination {event.destination!r} is configured"
+                    changed.append(deliveries.held(event, reason))
+                    continue
+                attempt = event if mine else deliveries.claimed(event, self._owner, now)
+                if not mine:
+                    changed.append(attempt)
+                batch.ready.append(deliveries.delivery_of(attempt))
             tx.save([Change(events=tuple(changed))] if changed else [])
-        return ready
+            if hand_out:
+                with self._lock:
+                    self._by_hand.update((each.event.event_id, each.until) for each in batch.ready)
+        report.held += sum(event.state is EventState.HELD for event in changed)
+        return batch
 
-    def _candidates(self, tx: Transaction, now: Instant, limit: int, report: DrainReport) -> list[Event]:
+    def _passed_over(self, now: Instant, report: DrainReport) -> set[str]:
+        """Ids of events that are being sent by another thread or by hand, or cannot be read."""
         with self._lock:
-            busy = set(self._in_flight)
-        ids = [i for i in tx.sendable(now, self._owner, limit + len(busy)) if i not in busy]
-        return tx.load_events(ids[:limit], report.bad)
+            self._by_hand = {i: until for i, until in self._by_hand.items() if not until.passed(now)}
+            return {row.key for row in report.bad} | self._in_flight | self._by_hand.keys()
 
     def _is_mine(self, event: Event, now: Instant) -> bool:
         """Claimed by this owner, unsent, and not yet open to others."""
         return event.state is EventState.SENDING and event.owner == self._owner and not event.due.passed(now)
 
-    def _answer(self, verb: str, delivery: Delivery, answer: Answer) -> None:
+    def _answer(
+        self, verb: str, delivery: Delivery, answer: Callable[[Event, Delivery, Instant], Event]
+    ) -> None:
         with self._store.transaction(verb) as tx:
             event = tx.event(delivery.event.event_id)
             if event is None:
@@ -217,6 +266,8 @@ class Outbox:
                 )
             after = answer(event, delivery, instant(self._clock))
             tx.save([Change(events=(after,))] if after is not event else [])
+        with self._lock:
+            self._by_hand.pop(event.event_id, None)
 
     def _sending(self, batch: list[Delivery]) -> _InFlight:
         return _InFlight(self._lock, self._in_flight, batch)
@@ -240,17 +291,9 @@ class _InFlight:
             self._busy.difference_update(made.event.event_id for made in self._mine)
 
 
-def _interleaved(batch: list[Delivery]) -> Iterator[Delivery]:
-    """Fresh events before often refused ones, and destinations in turn."""
+def _lanes(batch: list[Delivery]) -> dict[str, list[Delivery]]:
+    """The attempts for each destination: fresh events before those that failed, as they were accepted."""
     lanes: dict[str, list[Delivery]] = defaultdict(list)
-    for delivery in sorted(batch, key=lambda made: (made.attempt, made.event.seq)):
+    for delivery in sorted(batch, key=lambda made: (made.event.failures, made.event.seq)):
         lanes[delivery.event.destination].append(delivery)
-    queues = [iter(lane) for lane in lanes.values()]
-    while queues:
-        alive = []
-        for queue in queues:
-            following = next(queue, None)
-            if following is not None:
-                yield following
-                alive.append(queue)
-        queues = alive
+    return lanes

@@ -53,8 +53,10 @@ class Recoverer:
         """One sweep, bounded. A row that fails falls out alone; the rest goes on."""
         report = SweepReport()
         self._recover(report)
-        self._write_digest(report)
         report.drain = self._outbox.drain()
+        self._write_digest(report)
+        if report.digest:
+            report.drain.add(self._outbox.drain(seconds=limits.DIGEST_DRAIN_SECONDS))
         self._prune(report)
         if report.bad_count:
             log.error("rows could not be read", extra={"count": report.bad_count})

@@ -173,7 +173,8 @@ def _complete(run: Run, request: ask.Complete, now: Instant) -> Decision:
         result_truncated=len(result) < len(request.result),
         late=late,
     )
-    event = finished_event(after, now, claimed_by=request.deliverer, claim_seconds=DELIVERY_CLAIM_SECONDS)
+    deliverer = request.deliverer if run.spec.destination in request.serves else ""
+    event = finished_event(after, now, claimed_by=deliverer, claim_seconds=DELIVERY_CLAIM_SECONDS)
     return Decision(after, True, event, late=late)
 
 

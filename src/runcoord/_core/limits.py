@@ -48,10 +48,19 @@ MAX_DELIVERY_BACKOFF_SECONDS = 300.0
 """Longest wait between two tries (origin)."""
 MAX_DELIVERY_ATTEMPTS = 300
 """Tries before an event is held for the operator: about a day at the longest wait."""
+DESTINATION_SECONDS = 10.0
+"""Time that one destination may use up in one drain; its other events wait for the next, so that a slow
+destination does not hold up the rest. Also the bound on one call."""
+LEAST_TURN_SECONDS = 0.01
+"""What is left of that time below which no further call is begun."""
+MAX_STUCK_DESTINATIONS = 64
+"""Calls to destinations that were given up and have not returned, each in a thread of its own."""
 DRAIN_SECONDS = 45.0
 """Longest time one drain goes on while there is something to send; shorter than the sweep interval."""
 DRAIN_BATCHES = 400
 """Batches in one drain; a second bound for a clock that stands still."""
+DIGEST_DRAIN_SECONDS = 10.0
+"""Longest drain after a digest was written, so that the operator need not wait for the next sweep."""
 DIGEST_EVENTS_NAMED = 20
 """Held events that a digest names; the rest are counted."""
 
@@ -86,9 +95,6 @@ MAX_LIST = 1_000
 """Rows that one listing returns; ask again with ``after`` for more."""
 PRUNE_BATCH = 256
 """Finished runs removed in one transaction."""
-DESTINATION_SECONDS = 10.0
-"""Time that one destination may use up in one drain; its other events wait for the next, so that a slow
-destination does not hold up the rest."""
 STOP_POLL_SECONDS = 2.0
 """Interval at which a holder looks whether its run is to stop; a read, no write."""
 RENEW_CALL_SECONDS = 10.0

@@ -62,7 +62,9 @@ class Complete:
     result: str = ""
     error: str = ""
     deliverer: str = ""
-    """Owner to whom the first delivery attempt of the terminal event belongs at once; saves a commit."""
+    """Owner to whom the first delivery attempt of the terminal event belongs at once, if ``serves`` has its
+    destination; saves a commit."""
+    serves: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,113 @@
+"""Offering events to their destinations, so that one that is slow or never answers holds up nobody."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from runcoord._coordinator import instant
+from runcoord._core import deliveries, limits
+from runcoord._core.model import Delivery, Event, Instant
+from runcoord.errors import DestinationRefused, StoreTimeout, StoreUnavailable
+from runcoord.ports import Bounded, Clock, Destination, Message
+
+log = logging.getLogger("runcoord.outbox")
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """An attempt that was made. ``apply`` gives the event as it is after the answer."""
+
+    delivery: Delivery
+    apply: Callable[[Event, Delivery, Instant], Event]
+
+
+class Sender:
+    """Calls the destinations of one process. What they answer is recorded by the outbox."""
+
+    def __init__(self, destinations: dict[str, Destination], clock: Clock, bounded: Bounded) -> None:
+        self._destinations = destinations
+        self._clock = clock
+        self._bounded = bounded
+        self._lock = threading.Lock()
+        self._stuck: set[str] = set()
+
+    def knows(self, target: str) -> bool:
+        return target in self._destinations
+
+    def stuck(self) -> set[str]:
+        """Destinations that were given up and have not returned; nothing is offered to them until they do."""
+        with self._lock:
+            return set(self._stuck)
+
+    def offer(self, target: str, attempts: list[Delivery], seconds: float) -> list[Answered]:
+        """Offer ``target`` events in their order, for about a second; the rest is for another turn.
+
+        A call that has not returned after ``seconds`` counts as a failed attempt. Empty when nothing could be
+        offered.
+        """
+        answered: list[Answered] = []
+        given_up, returned = threading.Event(), threading.Event()
+
+        def send_some() -> None:
+            end = self._clock.boottime() + limits.ACKNOWLEDGE_SECONDS
+            try:
+                for delivery in attempts:
+                    now = instant(self._clock)
+                    if given_up.is_set() or now.boottime >= end or delivery.until.passed(now):
+                        return
+                    answered.append(self._send(delivery))
+            finally:
+                with self._lock:
+                    returned.set()
+                    if given_up.is_set():
+                        self._stuck.discard(target)
+
+        if target in self.stuck():
+            return []
+        try:
+            self._bounded.call(seconds, send_some)
+        except StoreTimeout:
+            pass
+        except StoreUnavailable:
+            log.warning("too many destinations do not return", extra={"destination": target})
+            return []
+        else:
+            return answered
+        with self._lock:
+            given_up.set()
+            if not returned.is_set():
+                self._stuck.add(target)
+            made = list(answered)
+        if len(made) < len(attempts):
+            reason = f"no answer within {seconds:.3g} s"
+            log.warning("delivery given up", extra={"destination": target, "reason": reason})
+            made.append(_postponed(attempts[len(made)], reason))
+        return made
+
+    def _send(self, delivery: Delivery) -> Answered:
+        event = delivery.event
+        message = Message(
+            event.event_id,
+            event.kind.value,
+            event.run_id,
+            event.destination,
+            event.body.encode(),
+            delivery.attempt,
+        )
+        try:
+            self._destinations[event.destination](message)
+        except DestinationRefused as refusal:
+            reason = str(refusal) or "refused by its destination"
+            log.warning("event held", extra={"event": event.event_id, "destination": event.destination})
+            return Answered(delivery, lambda current, made, _: deliveries.refused(current, made, reason))
+        except Exception as error:
+            log.info("delivery postponed", extra={"event": event.event_id, "destination": event.destination})
+            return _postponed(delivery, f"{type(error).__name__}: {error}")
+        return Answered(delivery, deliveries.accepted)
+
+
+def _postponed(delivery: Delivery, reason: str) -> Answered:
+    return Answered(delivery, lambda event, made, now: deliveries.postponed(event, made, reason, now))

@@ -34,6 +34,8 @@ class Entry:
     monotonic: float
     boottime: float
     step: int
+    changed: bool | None = None
+    """Whether it left another durable state than it found; ``None`` where that was not looked at."""
 
 
 @dataclass(slots=True)

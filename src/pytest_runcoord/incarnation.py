@@ -88,7 +88,7 @@ class LocalProcess:
         if answer.handle is not None:
             if keep:
                 self._kept[keep] = answer.handle
-            if given and verb in ("renew", "reacquire"):
+            elif given and verb in ("renew", "reacquire"):
                 self._kept[given] = answer.handle
         return answer.values
 

@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 
 from pytest_runcoord.deadlines import claimable
+from pytest_runcoord.deadlines import claimable
 from pytest_runcoord.failures import StepFailed, as_written, describe
 from pytest_runcoord.history import HistoryFull
 from pytest_runcoord.incarnation import Life
@@ -268,14 +269,9 @@ class _Run:
     def _quiet(self) -> bool:
         """Everything has converged, as the invariant of that name understands it."""
         snapshot, now = self._world.snapshot(), self._world.instant()
-        runs = all(
-            run.outcome is not None or run.state == "accepted" or (run.lease is not None and run.lease.passed(now))
-            for run in snapshot.runs.values()
-            if run.state != "running"
-        )
-        running = any(run.state == "running" for run in snapshot.runs.values())
+        runs = all(run.outcome is not None or claimable(run, now) for run in snapshot.runs.values())
         events = all(event.state in ("delivered", "held") for event in snapshot.events.values())
-        return runs and not running and events
+        return runs and events
 
     # --- failing ---
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pytest_runcoord.changes import READING, Changes
 from pytest_runcoord.destinations import Destination
 from pytest_runcoord.history import History
 from pytest_runcoord.incarnation import Fault, Handle, Incarnation, Life, LocalProcess, Process
@@ -73,6 +74,7 @@ class World:
         self.moments: dict[str, int] = {}
         self.shared: dict[str, Any] = {}
         self.changed = True
+        self.changes = Changes(self.history, self._recall, self._look_again)
         self.step_began = 0.0
         self.step_rows: int | None = 0
         self.observers: list[Callable[[], None]] = []
@@ -99,15 +101,17 @@ class World:
         number = self._starts.get(owner, 0) + 1
         self._starts[owner] = number
         incarnation = Incarnation(owner, number)
+        known = self.changes.known() if self.incarnations else None
         entry = self.history.begin("world", owner, "open", start=number)
         try:
             incarnation.process = self.process_of(self, incarnation)
         except Exception as error:
             self.history.end(entry, "failed")
             raise self._classified("open", error) from error
-        self.history.end(entry, "ok")
         self.owners[owner] = incarnation
         self.incarnations.append(incarnation)
+        self.changes.note(entry, known, unannounced=True)
+        self.history.end(entry, "ok")
         return incarnation
 
     def owner(self, name: str) -> Incarnation:
@@ -136,10 +140,13 @@ class World:
 
     def close_owner(self, owner: str) -> None:
         incarnation = self.owner(owner)
-        self.history.add("world", owner, "close")
+        known = self.changes.known()
+        entry = self.history.begin("world", owner, "close")
         assert incarnation.process is not None
         incarnation.process.close()
         incarnation.life = Life.CLOSED
+        self.changes.note(entry, known, unannounced=True)
+        self.history.end(entry, "ok")
 
     def end(self) -> None:
         """The scenario is over: let go of everything."""
@@ -166,6 +173,7 @@ class World:
     ) -> dict[str, Any]:
         """Ask an incarnation for a verb and record what came of it. ``said`` goes into the history."""
         assert incarnation.process is not None
+        known = self.changes.known()
         entry = self.history.begin("verb", incarnation.owner, verb, start=incarnation.number, **said)
         status = "failed"
         self._calls.append(incarnation)
@@ -182,10 +190,17 @@ class World:
             if isinstance(classified, Denied):
                 status = "refused" if classified.happened is Happened.NO else "unknown"
                 entry.data["code"] = classified.code
+                details = error.details if isinstance(error, RuncoordError) else {}
+                happened = classified.happened.value
+                self.answers[verb] = {**details, "refused": classified.code, "happened": happened}
+                if status == "refused":
+                    self.changes.note(entry, known)
             raise classified from error
         else:
             status = "ok"
             entry.data.update(values)
+            if verb in READING:
+                self.changes.note(entry, known, unannounced=True)
         finally:
             self.history.end(entry, status)
             self._calls.pop()
@@ -334,6 +349,13 @@ class World:
             self._snapshot = self.subject.snapshot(subject_world(self, None))
             self.changed = False
         return self._snapshot
+
+    def _recall(self) -> Snapshot | None:
+        return None if self.changed else self._snapshot
+
+    def _look_again(self, unannounced: bool) -> Snapshot:
+        self.changed = self.changed or unannounced
+        return self.snapshot()
 
     def rows_written(self) -> int | None:
         """Rows written by all incarnations so far; ``None`` when the subject does not count."""

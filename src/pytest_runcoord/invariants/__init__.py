@@ -24,6 +24,7 @@ from pytest_runcoord.invariants.progress import (
     OneBadApple,
     WorkInProportion,
 )
+from pytest_runcoord.invariants.silence import NothingUnasked
 from pytest_runcoord.invariants.verdicts import OneOutcome, StopWins
 
 INVARIANTS: tuple[type[Invariant], ...] = (
@@ -32,6 +33,7 @@ INVARIANTS: tuple[type[Invariant], ...] = (
     StaleOwnerRefused,
     LiveLeaseKept,
     OwnerTold,
+    NothingUnasked,
     Converges,
     StopWins,
     DeliveredToSomeone,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pytest_runcoord.deadlines import live, passed, seconds_left
 from pytest_runcoord.history import Entry
 from pytest_runcoord.incarnation import Life
 from pytest_runcoord.invariants.base import Invariant
@@ -60,12 +61,20 @@ class StaleOwnerRefused(Invariant):
     id = "stale-owner-refused"
     says = "No write by a lower epoch lands."
 
+    def __init__(self, *world: object) -> None:
+        super().__init__(*world)  # type: ignore[arg-type]
+        self._released: dict[str, int] = {}
+
     def see(self, entry: Entry, before: Snapshot) -> None:
         if entry.kind != "verb" or entry.what not in WRITING:
             return
         run, epoch = entry.data.get("on"), entry.data.get("with_epoch")
         newest = before.runs.get(run) if isinstance(run, str) else None
-        if newest is None or not isinstance(epoch, int) or epoch >= newest.epoch:
+        if newest is None or not isinstance(run, str) or not isinstance(epoch, int):
+            return
+        if epoch >= newest.epoch and epoch > self._released.get(run, 0):
+            if entry.what == "release" and entry.status == "ok":
+                self._released[run] = epoch
             return
         self.exercised += 1
         if (
@@ -74,7 +83,7 @@ class StaleOwnerRefused(Invariant):
             and entry.data.get("epoch", epoch) == epoch
         ):
             self.fail(
-                f"{entry.what} by {entry.actor} landed on {run}, which somebody acquired since",
+                f"{entry.what} by {entry.actor} landed on {run}, which was given back or acquired since",
                 expected=f"refused: its epoch is {epoch}, the newest is {newest.epoch}",
                 seen="accepted",
             )
@@ -91,20 +100,19 @@ class LiveLeaseKept(Invariant):
         actor = f"{entry.actor}#{entry.data.get('start')}"
         wanted = entry.data.get("on")
         for run in before.runs.values():
-            held = run.lease is not None and not run.lease.passed(now) and run.owner != actor
-            if held and wanted in (None, run.run_id):
+            if live(run, now) and run.owner != actor and wanted in (None, run.run_id):
                 self.exercised += 1
 
     def compare(self, before: Snapshot, after: Snapshot) -> None:
         now = self.world.instant()
         for run_id, was in before.runs.items():
             seen = after.runs.get(run_id)
-            if seen is None or was.lease is None or was.lease.passed(now):
+            if seen is None or was.lease is None or passed(was.lease, now):
                 continue
             if seen.owner not in ("", was.owner) or self._ended_by_another(was, seen):
                 self.fail(
                     f"the live lease of {was.owner} on {run_id} was taken",
-                    expected=f"nobody acquires it for another {was.lease.remaining(now):.1f} s",
+                    expected=f"nobody acquires it for another {seconds_left(was.lease, now):.1f} s",
                     seen=f"{seen.owner} has it as {seen.state} at epoch {seen.epoch}",
                 )
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pytest_runcoord.deadlines import claimable, implausible, passed, recoverable
 from pytest_runcoord.history import Entry
 from pytest_runcoord.invariants.base import Invariant
-from pytest_runcoord.subject import EventSeen, RunSeen, Snapshot
+from pytest_runcoord.subject import EventSeen, Snapshot
+from runcoord.ports import Instant
 
 SWEEPING = frozenset({"recover", "startup"})
 ROWS_PER_CHANGE = 4
@@ -24,11 +26,6 @@ MAX_BODY_BYTES = 2 * 1024 * 1024
 """Bytes of one event: a result at its limit in the worst encoding, and the other fields."""
 
 
-def recoverable(run: RunSeen, world_now: object) -> bool:
-    """A started run whose lease has run out."""
-    return run.state == "running" and run.lease is not None and run.lease.passed(world_now)  # type: ignore[arg-type]
-
-
 class Converges(Invariant):
     id = "converges"
     says = (
@@ -40,10 +37,7 @@ class Converges(Invariant):
         now = self.world.instant()
         for run in snapshot.runs.values():
             self.exercised += 1
-            waiting = run.state == "accepted" or (
-                run.state == "claimed" and run.lease is not None and run.lease.passed(now)
-            )
-            if run.outcome is None and not waiting:
+            if run.outcome is None and not claimable(run, now):
                 self.fail(
                     f"{run.run_id} never ended",
                     expected="finished or claimable after the faults stopped",
@@ -102,8 +96,8 @@ class OneBadApple(Invariant):
                     )
 
 
-def _due(event: EventSeen, now: object) -> bool:
-    return event.state == "pending" and event.due is not None and event.due.passed(now)  # type: ignore[arg-type]
+def _due(event: EventSeen, now: Instant) -> bool:
+    return event.state == "pending" and passed(event.due, now)
 
 
 def _offered_by(entry: Entry, event: EventSeen) -> bool:
@@ -123,7 +117,7 @@ class IdleIsFree(Invariant):
         """One sweep in which nothing else happened."""
         now = self.world.instant()
         busy = (
-            any(recoverable(run, now) for run in before.runs.values())
+            any(recoverable(run, now) or implausible(run.lease, now) for run in before.runs.values())
             or any(event.state in ("pending", "sending") for event in before.events.values())
             or before.runs.keys() != after.runs.keys()
             or (
@@ -187,7 +181,7 @@ class NoSilentZero(Invariant):
         skipped = [
             event
             for event in after.events.values()
-            if event.state in ("pending", "sending") and event.due is not None and event.due.passed(now)
+            if event.state in ("pending", "sending") and passed(event.due, now)
         ]
         ended = sum(
             run.outcome is not None and before.runs.get(run_id, run).outcome is None

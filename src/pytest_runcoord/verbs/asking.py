@@ -132,7 +132,7 @@ def ask_with(
         handle=handle.name,
         **said,
     )
-    if verb in ("renew", "reacquire") and values.get("epoch") is not None:
+    if verb in ("renew", "reacquire") and not keeps and values.get("epoch") is not None:
         handle.epoch = values["epoch"]
     if keeps:
         keep(world, step, incarnation, keeps, {**values, "run": handle.run}, name)

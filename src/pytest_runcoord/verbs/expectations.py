@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from pytest_runcoord.deadlines import claimable
 from pytest_runcoord.scenario import Expectation
 from pytest_runcoord.subject import RunSeen
 from pytest_runcoord.verbs import expected_events, expected_work
@@ -133,7 +134,6 @@ def _register_runs(registry: Registry) -> None:
 
 def run_values(world: World, run: RunSeen) -> dict[str, Any]:
     """What expectations may ask of a run, by name."""
-    expired = run.lease is not None and run.lease.passed(world.instant())
     return {
         "state": run.state,
         "outcome": run.outcome or "none",
@@ -147,5 +147,5 @@ def run_values(world: World, run: RunSeen) -> dict[str, Any]:
         "result_truncated": run.result_truncated,
         "interruptions": run.interruptions,
         "retry_of": run.retry_of,
-        "claimable": run.state == "accepted" or (run.state == "claimed" and expired),
+        "claimable": claimable(run, world.instant()),
     }

@@ -67,7 +67,7 @@ def register(registry: Registry) -> None:
     @registry.expectation(
         "answer",
         group="work",
-        says="What the latest call of a verb answered.",
+        says="What the latest call of a verb answered; of a refusal its name, as refused, and its details.",
         arguments=(
             Argument("of", Text(max_length=40), "the verb", required=True),
             Argument("has", Json(), "fields of the answer, with their values", required=True),

@@ -6,6 +6,7 @@ from typing import Any
 
 from pytest_runcoord.destinations import BEHAVIOURS, Destination
 from pytest_runcoord.scenario import Given
+from pytest_runcoord.verbs.lengths import LeaseLength
 from pytest_runcoord.vocabulary import (
     Argument,
     Choice,
@@ -49,7 +50,7 @@ def register(registry: Registry) -> None:
         group="coordinator",
         says="Settings of every coordinator that is opened; what is not named has its documented default.",
         arguments=(
-            Argument("lease", Duration(), "length of a lease"),
+            Argument("lease", LeaseLength(), "length of a lease"),
             Argument("renew", Duration(), "interval between renewals"),
             Argument("sweep", Duration(), "interval between sweeps"),
             Argument("operator", Name("destination"), "destination of digests about held events"),

@@ -6,6 +6,7 @@ from typing import Any
 
 from pytest_runcoord.scenario import Step
 from pytest_runcoord.verbs.asking import BIG_TEXT, acting, ask, ask_with, big_text, stated_args
+from pytest_runcoord.verbs.lengths import LeaseLength
 from pytest_runcoord.vocabulary import Argument, Choice, Count, Duration, Flag, Json, Name, Registry, Text
 from pytest_runcoord.world import World
 
@@ -17,7 +18,7 @@ OUTCOMES = {
 }
 RUN = Argument("run", Name("run"), "which run", required=True, shorthand=True)
 HELD_RUN = Argument("run", Name("run"), "which run; not needed with 'with'", shorthand=True)
-LEASE = Argument("lease", Duration(may_be_negative=True), "length of the lease; the setting otherwise")
+LEASE = Argument("lease", LeaseLength(), "length of the lease; the setting otherwise")
 ASKED = ("by", "refused", "crash_at")
 HELD = ("by", "with", "refused", "crash_at")
 
@@ -137,23 +138,31 @@ def _register_owning(registry: Registry) -> None:
         args = {name: step.args[name] for name in stated_args(step)}
         world.answers["claim_next"] = ask(world, step, "claim_next", args, acquires="lease")
 
-    def with_lease(verb: str, says: str, capability: str, *more: Argument) -> None:
+    def with_lease(
+        verb: str, says: str, capability: str, *more: Argument, options: tuple[str, ...] = HELD
+    ) -> None:
         @registry.step(
             verb,
             group="leases",
             says=says,
             capability=capability,
             arguments=(HELD_RUN, *more),
-            options=HELD,
+            options=options,
             example=f"{verb}: {{run: r1, by: gw1}}",
         )
         def hold(world: World, step: Step) -> None:
             args = {each.name: step.args[each.name] for each in more if step.args[each.name] is not None}
-            world.answers[verb] = ask_with(world, step, verb, "lease", args)
+            keeps = "lease" if "as" in step.options else ""
+            world.answers[verb] = ask_with(world, step, verb, "lease", args, keeps=keeps)
 
     with_lease("start", "The work begins, durably.", "runs")
     with_lease("renew", "A lease is lengthened.", "leases")
-    with_lease("reacquire", "An expired lease is taken again, if nobody acquired the run since.", "leases")
+    with_lease(
+        "reacquire",
+        "An expired lease is taken again, if nobody acquired the run since. 'as' keeps the older handle.",
+        "leases",
+        options=(*HELD, "as"),
+    )
     with_lease("release", "A run whose work has not begun is given back.", "leases")
     with_lease(
         "progress",

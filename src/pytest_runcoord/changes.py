@@ -1,0 +1,47 @@
+"""Whether something that must change nothing left everything as it was."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from pytest_runcoord.history import Entry, History
+from pytest_runcoord.subject import Snapshot
+
+READING = frozenset({"look"})
+"""Verbs that only read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What was durable at a moment, and how many entries of the history had ended by then."""
+
+    snapshot: Snapshot
+    ended: int
+
+
+class Changes:
+    """Compares what is durable before and after one entry of the history.
+
+    ``recall`` gives what is durable if that is known without looking again, ``look`` what is durable now; its
+    argument says to look also where no port said that anything was written.
+    """
+
+    def __init__(
+        self, history: History, recall: Callable[[], Snapshot | None], look: Callable[[bool], Snapshot]
+    ) -> None:
+        self._history, self._recall, self._look = history, recall, look
+
+    def known(self) -> Known | None:
+        """What is durable now, if that is known without looking again."""
+        snapshot = self._recall()
+        return None if snapshot is None else Known(snapshot, len(self._history.completed))
+
+    def note(self, entry: Entry, known: Known | None, *, unannounced: bool = False) -> None:
+        """Note on ``entry`` whether it changed anything, if nobody else did anything meanwhile."""
+        if known is None:
+            return
+        meanwhile = self._history.completed[known.ended :]
+        if all(each.kind == "moment" and each.actor == entry.actor for each in meanwhile):
+            before, after = known.snapshot, self._look(unannounced)
+            entry.changed = (after.runs, after.events) != (before.runs, before.events)

@@ -33,6 +33,7 @@ LADDER: tuple[frozenset[str], ...] = (
         }
     ),
     frozenset({"runcoord._coordinator"}),
+    frozenset({"runcoord._sender"}),
     frozenset({"runcoord._heartbeat", "runcoord._outbox"}),
     frozenset(
         {

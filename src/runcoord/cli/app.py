@@ -25,7 +25,7 @@ from runcoord.cli.failures import (
     usage_failure,
 )
 from runcoord.cli.output import tolerate_unencodable
-from runcoord.cli.session import STORE_VARIABLE, Session, default_store_text, global_options
+from runcoord.cli.session import Session, global_options
 
 COMMANDS: tuple[click.Command, ...] = (
     runs.runs,
@@ -55,7 +55,6 @@ class App(click.Group):
 
     def __init__(self, source: contributed.Source = contributed.installed) -> None:
         store, json, color = global_options(envvar=True)
-        store.help = f"{store.help}  [env var: {STORE_VARIABLE}; default: {default_store_text()}]"
         version = click.Option(
             ["--version"],
             is_flag=True,
@@ -155,7 +154,8 @@ class App(click.Group):
         except (KeyboardInterrupt, EOFError, click.Abort):
             failure = interrupted(session.changes)
         except OutputFailed as error:
-            failure = output_failure(error)
+            _close_quietly()
+            failure = output_failure(error, session.changes)
         except BrokenPipeError:
             raise
         except Exception as error:  # noqa: BLE001 - the outermost frame: a fault is told, with its trace and its own code
@@ -183,7 +183,7 @@ def _without_command(ctx: click.Context) -> None:
 
 
 def _close_quietly() -> None:
-    """The reader is gone: what is still buffered goes nowhere, so that the interpreter does not complain."""
+    """What is still buffered cannot be written: it goes nowhere, and the interpreter has nothing to say."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     try:
         os.dup2(nowhere, sys.stdout.fileno())

@@ -51,7 +51,11 @@ def stop(session: Session, run_id: str, reason: str, wait: float | None) -> None
         coordinator.stop(run_id, reason)
         try:
             run = coordinator.run(run_id)
-            run = _awaited(coordinator, session, run, wait or 0.0)
+            code = Exit.SOMETHING_LEFT
+            try:
+                run = _awaited(coordinator, session, run, wait or 0.0)
+            except KeyboardInterrupt:  # only the waiting ends: what is known is still said
+                code = Exit.INTERRUPTED
             now = instant(coordinator.clock)
         except StoreError as error:
             # The stop is in the store; only looking at the run failed.
@@ -64,7 +68,7 @@ def stop(session: Session, run_id: str, reason: str, wait: float | None) -> None
         lease_left = run.lease.remaining(now) if run.lease is not None else None
         session.output.sentences(_answer(run, lease_left))
     if run.state is not State.FINISHED:
-        leave(Exit.SOMETHING_LEFT)
+        leave(code)
 
 
 def _awaited(coordinator: Coordinator, session: Session, run: Run, seconds: float) -> Run:

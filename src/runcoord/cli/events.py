@@ -40,6 +40,12 @@ class Listing:
         return [event for event in self.held if event.seq not in on_page]
 
 
+def _within_range(ctx: click.Context, param: click.Parameter, value: int) -> int:
+    if not 0 <= value <= MAX_SEQ:
+        raise click.BadParameter(f"{value} is no number of an event.", ctx, param)
+    return value
+
+
 @click.command("events", cls=RuncoordCommand)
 @click.option("--held", is_flag=True, help="Only held events; the same as --state held.")
 @click.option(
@@ -47,7 +53,8 @@ class Listing:
     "states",
     multiple=True,
     type=click.Choice([state.value for state in EventState]),
-    help="Only events in this state; may be repeated.",
+    metavar="STATE",
+    help=f"Only events that are {', '.join(EventState)}; may be repeated.",
 )
 @click.option("--run", "run_id", type=UTF8, default="", metavar="RUN", help="Only events of this run.")
 @click.option(
@@ -55,12 +62,14 @@ class Listing:
     type=click.IntRange(1, MAX_LIST),
     default=DEFAULT_LIMIT,
     show_default=True,
+    metavar="NUMBER",
     help="At most so many events.",
 )
 @click.option(
     "--after",
-    type=click.IntRange(0, MAX_SEQ),
+    type=int,
     default=0,
+    callback=_within_range,
     metavar="SEQ",
     help="Only events after the one with this number.",
 )

@@ -92,13 +92,14 @@ def interrupted(changes: bool) -> Failure:
     return Failure("interrupted", "interrupted", Exit.INTERRUPTED, happened=happened)
 
 
-def output_failure(error: OutputFailed) -> Failure:
+def output_failure(error: OutputFailed, changes: bool) -> Failure:
+    """The answer was lost on its way. ``changes``: whether the command was one that changes something."""
     return Failure(
         "output-failed",
         f"the output could not be written completely: {error}",
         Exit.SOMETHING_LEFT,
-        "Whatever the command was to change has been changed; look with: runcoord runs",
-        Happened.MAYBE,
+        "To see what was changed: runcoord runs" if changes else "",
+        Happened.MAYBE if changes else Happened.NO,
     )
 
 

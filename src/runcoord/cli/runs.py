@@ -24,13 +24,15 @@ DEFAULT_LIMIT = 100
     "states",
     multiple=True,
     type=click.Choice([state.value for state in State]),
-    help="Only runs in this state; may be repeated.",
+    metavar="STATE",
+    help=f"Only runs that are {', '.join(State)}; may be repeated.",
 )
 @click.option(
     "--limit",
     type=click.IntRange(1, MAX_LIST),
     default=DEFAULT_LIMIT,
     show_default=True,
+    metavar="NUMBER",
     help="At most so many runs.",
 )
 @click.option("--after", type=UTF8, default="", metavar="RUN", help="Only runs accepted after this one.")

@@ -175,11 +175,21 @@ def _choose_store(ctx: click.Context, param: click.Parameter, value: str | None)
     session.store, session.store_from = value, STORE_VARIABLE if from_environment else "--store"
 
 
+class StoreOption(click.Option):
+    """Says in its help, where it is read from the environment, which store is in use without it."""
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        record = super().get_help_record(ctx)
+        if record is None or self.envvar is None:
+            return record
+        names, text = record
+        return names, f"{text}  [env var: {self.envvar}; default: {default_store_text()}]"
+
+
 def global_options(*, envvar: bool = False) -> list[click.Option]:
     """``--store``, ``--json`` and ``--color``, which go before the command or after it; the later wins."""
-    store = click.Option(
+    store = StoreOption(
         ["--store"],
-        type=UTF8,
         metavar="PATH",
         envvar=STORE_VARIABLE if envvar else None,
         expose_value=False,

@@ -1,0 +1,157 @@
+"""The global options, help, version, and what starting costs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from cli.planting import Garden
+from cli.shell import PROCESS_SECONDS, Shell, command, environment, in_a_process
+from runcoord import __version__
+from runcoord.cli.app import COMMANDS
+from runcoord.cli.failures import MEANINGS
+
+NAMES = [str(each.name) for each in COMMANDS]
+
+
+def test_the_help_names_every_command_exit_code_and_the_store_in_use(path: Path, shell: Shell) -> None:
+    answer = shell("--help", env={"XDG_DATA_HOME": "/srv/data"})
+    assert answer.code == 0
+    for name in NAMES:
+        assert f"\n  {name} " in answer.out
+    for code, meaning in MEANINGS.items():
+        assert f"{int(code):>5}  {meaning}\n" in answer.out
+    assert "RUNCOORD_STORE" in answer.out
+    assert "default: /srv/data/runcoord/runs.db]" in " ".join(answer.out.split())
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("flag", ["-h", "--help"])
+@pytest.mark.parametrize("name", NAMES)
+def test_every_command_has_help_and_takes_the_global_options(shell: Shell, name: str, flag: str) -> None:
+    answer = shell(name, flag)
+    assert answer.code == 0
+    assert answer.out.startswith(f"Usage: runcoord {name} ")
+    for option in ("--store", "--json", "--color / --no-color"):
+        assert option in answer.out
+
+
+def test_without_a_command_the_help_is_shown_but_not_as_a_success(shell: Shell) -> None:
+    answer = shell()
+    assert (answer.code, answer.out) == (2, "")
+    assert "Usage: runcoord" in answer.err
+
+
+def test_the_store_can_be_named_before_and_after_the_command_and_the_later_wins(
+    garden: Garden, tmp_path: Path
+) -> None:
+    garden.accepted("r")
+    elsewhere = str(tmp_path / "elsewhere.db")
+    here = str(garden.path)
+    shell = Shell(tmp_path / "from-the-environment.db")
+    assert shell("--store", here, "runs").code == 0
+    assert shell("runs", "--store", here).code == 0
+    assert shell("--store", elsewhere, "runs", "--store", f"sqlite:///{here}").code == 0
+    assert shell("--store", here, "runs", "--store", elsewhere).code == 3
+    assert "from-the-environment.db" in shell("runs").err
+
+
+def test_an_empty_variable_is_no_store(tmp_path: Path) -> None:
+    answer = Shell(Path())("runs", env={"RUNCOORD_STORE": "", "XDG_DATA_HOME": str(tmp_path)})
+    assert answer.code == 3
+    assert str(tmp_path / "runcoord" / "runs.db") in answer.err
+
+
+def test_a_relative_data_directory_is_ignored(tmp_path: Path) -> None:
+    answer = Shell(Path())(
+        "runs", env={"RUNCOORD_STORE": None, "XDG_DATA_HOME": "data", "HOME": str(tmp_path)}
+    )
+    assert answer.code == 3
+    assert str(tmp_path) in answer.err
+
+
+@pytest.mark.parametrize("args", [["--json", "runs"], ["runs", "--json"], ["--json", "runs", "--json"]])
+def test_json_can_be_asked_for_before_and_after_the_command(
+    garden: Garden, shell: Shell, args: list[str]
+) -> None:
+    garden.accepted("r")
+    assert [run["run"] for run in shell(*args).document["runs"]] == ["r"]
+
+
+def test_the_module_and_the_script_are_the_same_command(garden: Garden) -> None:
+    garden.accepted("r")
+    script = Path(sys.executable).with_name("runcoord")
+    if not script.exists():
+        pytest.skip("the distribution is not installed in this environment, so there is no script")
+    done = subprocess.run(
+        [script, "--version"],
+        env=environment(garden.path),
+        capture_output=True,
+        text=True,
+        timeout=PROCESS_SECONDS,
+        check=True,
+    )
+    assert done.stdout == in_a_process(garden.path, "--version").out == f"runcoord {__version__}\n"
+
+
+LOADED = """
+import sys
+sys.argv[1:] = {args!r}
+try:
+    from runcoord.cli import main
+    main()
+finally:
+    print(*sorted(sys.modules), file=sys.stderr)
+"""
+NEVER = {"pytest", "hypothesis", "psutil", "yaml"}
+
+
+@pytest.mark.parametrize(
+    ("args", "absent"),
+    [
+        (["--version"], {"rich", "importlib.metadata", *NEVER}),
+        (["--help"], {"rich"}),  # commands of other packages load what they like
+        (["runs", "--help"], {"rich", "importlib.metadata", *NEVER}),
+        (["runs", "--json"], {"rich", "importlib.metadata", *NEVER}),
+    ],
+)
+def test_what_an_invocation_does_not_need_is_not_loaded(
+    garden: Garden, args: list[str], absent: set[str]
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", LOADED.format(args=args)],
+        env=environment(garden.path),
+        capture_output=True,
+        text=True,
+        timeout=PROCESS_SECONDS,
+        check=True,
+    )
+    loaded = set(done.stderr.split())
+    assert "click" in loaded
+    assert loaded & absent == set()
+
+
+def test_importing_the_entry_point_loads_neither_click_nor_rich() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", "import sys, runcoord.cli; print(*sys.modules)"],
+        capture_output=True,
+        text=True,
+        timeout=PROCESS_SECONDS,
+        check=True,
+    )
+    assert set(done.stdout.split()) & {"click", "rich"} == set()
+
+
+def test_completion_of_the_shell_is_there(path: Path) -> None:
+    done = subprocess.run(
+        command(),
+        env=environment(path, _RUNCOORD_COMPLETE="bash_source"),
+        capture_output=True,
+        text=True,
+        timeout=PROCESS_SECONDS,
+        check=True,
+    )
+    assert "_RUNCOORD_COMPLETE=bash_complete" in done.stdout

@@ -11,10 +11,10 @@ from functools import cache
 from pathlib import Path
 
 from pytest_runcoord.deadlines import claimable
-from pytest_runcoord.deadlines import claimable
 from pytest_runcoord.failures import StepFailed, as_written, describe
+from pytest_runcoord.destinations import PASSING
 from pytest_runcoord.history import HistoryFull
-from pytest_runcoord.incarnation import Life
+from pytest_runcoord.incarnation import Incarnation, Life
 from pytest_runcoord.invariants import INVARIANTS, Watch
 from pytest_runcoord.probed_ports import Crashed, NeverReturns
 from pytest_runcoord.reference import Reference
@@ -143,9 +143,11 @@ class _Run:
         outer = self._at
         self._at = step
         world.history.step = step.position.line
+        began = world.step_began, world.step_rows
         if step.name != "expect":
-            world.step_began, world.step_rows = world.clock.boottime(), world.rows_written()
+            began = world.step_began, world.step_rows = world.clock.boottime(), world.rows_written()
         self._carry_out(step)
+        world.step_began, world.step_rows = began
         world.observe()
         if outer is not None:
             self._at = outer
@@ -253,7 +255,20 @@ class _Run:
                 world.time.pass_time(HEAL_SECONDS)
                 world.sweep(healer, "recover")
             world.sweep(healer, "recover")
+            if "runs" in self._subject.capabilities:
+                world.given_out = self._claimed(healer)
         self._watch.end()
+
+    def _claimed(self, healer: Incarnation) -> set[str]:
+        """Claim until nothing is left: what counts as claimable must be given to one who asks."""
+        world, now = self._world, self._world.instant()
+        given: set[str] = set()
+        for _ in [run for run in world.snapshot().runs.values() if claimable(run, now)]:
+            found = world.call(healer, "claim_next", {})["run"]
+            if found is None:
+                break
+            given.add(found)
+        return given
 
     def _stop_faults(self) -> None:
         world = self._world
@@ -263,7 +278,7 @@ class _Run:
             incarnation.stalled.clear()
         for place in world.destinations.values():
             place.takes = 0.0
-            if place.behaviour in ("down", "raises"):
+            if place.behaviour in PASSING:
                 place.behaviour = "accepts"
 
     def _quiet(self) -> bool:

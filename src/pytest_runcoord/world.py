@@ -15,6 +15,7 @@ from pytest_runcoord.changes import READING, Changes
 from pytest_runcoord.destinations import Destination
 from pytest_runcoord.history import History
 from pytest_runcoord.incarnation import Fault, Handle, Incarnation, Life, LocalProcess, Process
+from pytest_runcoord.post import Post
 from pytest_runcoord.probed_ports import Crashed, NeverReturns
 from pytest_runcoord.subject import Snapshot, Subject
 from pytest_runcoord.timekeeper import Timed, Timekeeper
@@ -27,7 +28,7 @@ from pytest_runcoord.world_errors import (
 )
 from pytest_runcoord.world_ports import subject_world
 from runcoord.errors import Happened, RuncoordError
-from runcoord.ports import Instant, Message
+from runcoord.ports import Instant
 from runcoord.testing import ManualClock
 
 ANY_MOMENT = "any"
@@ -65,6 +66,7 @@ class World:
         self.time = Timekeeper(self.clock, self._timers, self._fire)
         self.history = History(self.clock)
         self.destinations = plan.destinations
+        self.post = Post(self.history, self.time, plan.destinations)
         self.owners: dict[str, Incarnation] = {}
         self.incarnations: list[Incarnation] = []
         self.handles: dict[str, Handle] = {}
@@ -75,9 +77,13 @@ class World:
         self.shared: dict[str, Any] = {}
         self.changed = True
         self.changes = Changes(self.history, self._recall, self._look_again)
+        self.given_out: set[str] | None = None
+        """Runs that were given, after the faults stopped, to one who claimed until nothing was left."""
         self.step_began = 0.0
         self.step_rows: int | None = 0
         self.observers: list[Callable[[], None]] = []
+        self.unobserved = False
+        """Many steps alike are under way; the invariants look when they are done."""
         self.new_ids: list[str] = []
         self.process_of: Callable[[World, Incarnation], Process] = _local_process
         self.cleanups: list[Callable[[], None]] = []
@@ -313,26 +319,6 @@ class World:
                 return fault.kind
         return None
 
-    def send(self, incarnation: Incarnation, message: Message) -> None:
-        """Offer a message to its destination, and record the answer."""
-        entry = self.history.begin(
-            "message",
-            incarnation.owner,
-            f"send to {message.destination}",
-            "offered",
-            event=message.event_id,
-            attempt=message.attempt,
-            run=message.run_id,
-            destination=message.destination,
-            body=message.body,
-        )
-        try:
-            self.destinations[message.destination].offer(message, self.time.wait)
-        except Exception:
-            self.history.end(entry, "refused")
-            raise
-        self.history.end(entry, "accepted")
-
     def new_id(self, prefix: str) -> str:
         """The next id: one that the scenario named, or a counted one."""
         if prefix == "run" and self.new_ids:
@@ -371,8 +357,9 @@ class World:
 
     def observe(self) -> None:
         """Tell the invariants that something may have happened."""
-        for observer in self.observers:
-            observer()
+        if not self.unobserved:
+            for observer in self.observers:
+                observer()
 
 
 def _no_steps(step: Any) -> None:

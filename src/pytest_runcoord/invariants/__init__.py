@@ -25,6 +25,7 @@ from pytest_runcoord.invariants.progress import (
     WorkInProportion,
 )
 from pytest_runcoord.invariants.silence import NothingUnasked
+from pytest_runcoord.invariants.starting import StartsOnce
 from pytest_runcoord.invariants.verdicts import OneOutcome, StopWins
 
 INVARIANTS: tuple[type[Invariant], ...] = (
@@ -33,6 +34,7 @@ INVARIANTS: tuple[type[Invariant], ...] = (
     StaleOwnerRefused,
     LiveLeaseKept,
     OwnerTold,
+    StartsOnce,
     NothingUnasked,
     Converges,
     StopWins,

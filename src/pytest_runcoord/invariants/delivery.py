@@ -87,6 +87,8 @@ class NothingLost(Invariant):
                 self._accepted &= set(self.world.snapshot().runs)
         elif entry.what == "crash":
             self._crashed = True
+        elif entry.what == "lose row":
+            self._accepted.discard(str(entry.data["run"]))
 
     def compare(self, before: Snapshot, after: Snapshot) -> None:
         self._check(after)
@@ -121,13 +123,18 @@ class ResultKept(Invariant):
         ):
             result = entry.data.get("result")
             if result and entry.data.get("ended") != "lost" and entry.status == "ok":
-                self._results.setdefault(str(entry.data["on"]), result)
+                run_id = str(entry.data["on"])
+                self._results.setdefault(run_id, result)
+                self._check(run_id, self.world.snapshot())
 
     def end(self, snapshot: Snapshot) -> None:
-        for run_id, result in self._results.items():
-            run, event = snapshot.runs.get(run_id), snapshot.events.get(f"{run_id}/finished")
-            if run is None:
-                continue
+        for run_id in self._results:
+            self._check(run_id, snapshot)
+
+    def _check(self, run_id: str, snapshot: Snapshot) -> None:
+        run, event = snapshot.runs.get(run_id), snapshot.events.get(f"{run_id}/finished")
+        result = self._results[run_id]
+        if run is not None:
             self.exercised += 1
             if not run.result or not result.startswith(run.result):
                 self.fail(

@@ -8,7 +8,8 @@ from pytest_runcoord.incarnation import Life
 from pytest_runcoord.invariants.base import Invariant
 from pytest_runcoord.subject import RunSeen, Snapshot
 
-ACQUIRING = frozenset({"claim", "claim_next", "reacquire", "execute"})
+ACQUIRING = frozenset({"claim", "claim_next", "reacquire", "execute", "execute_next"})
+TAKING = frozenset({"claim", "claim_next", "execute", "execute_next", "recover", "startup"})
 WRITING = frozenset({"start", "renew", "reacquire", "release", "progress", "publish", "complete", "finish"})
 
 
@@ -18,7 +19,10 @@ class EpochRises(Invariant):
 
     def __init__(self, *world: object) -> None:
         super().__init__(*world)  # type: ignore[arg-type]
-        self._highest: dict[str, int] = {}
+        self._given: dict[str, set[int]] = {}
+        """Epochs that verbs gave."""
+        self._stored: dict[str, list[tuple[int, int]]] = {}
+        """Epochs that were seen in the store, each with the number of the newest entry by then."""
 
     def see(self, entry: Entry, before: Snapshot) -> None:
         if entry.kind != "verb" or entry.what not in ACQUIRING or entry.status != "ok":
@@ -26,16 +30,18 @@ class EpochRises(Invariant):
         run, epoch = entry.data.get("run"), entry.data.get("epoch")
         if not isinstance(run, str) or not isinstance(epoch, int):
             return
-        known = self._highest.get(run, 0)
-        if known:
+        given = self._given.setdefault(run, set())
+        # What was stored while the verb was under way may be its own doing.
+        known = max((seen for number, seen in self._stored.get(run, ()) if number < entry.number), default=0)
+        if known or given:
             self.exercised += 1
-        if epoch <= known:
+        if epoch <= known or epoch in given:
             self.fail(
                 f"{entry.actor} acquired {run} without a new epoch",
-                expected=f"an epoch above {known}",
+                expected=f"an epoch above {known}, given to nobody else",
                 seen=f"epoch {epoch}",
             )
-        self._highest[run] = epoch
+        given.add(epoch)
 
     def compare(self, before: Snapshot, after: Snapshot) -> None:
         for run_id, seen in after.runs.items():
@@ -48,7 +54,8 @@ class EpochRises(Invariant):
                 )
             if seen.epoch != earlier.epoch:
                 self.exercised += 1
-                self._highest[run_id] = max(self._highest.get(run_id, 0), seen.epoch)
+                number = len(self.world.history.entries)
+                self._stored.setdefault(run_id, []).append((number, seen.epoch))
             elif seen.owner and earlier.owner and seen.owner != earlier.owner:
                 self.fail(
                     f"{run_id} changed its owner without a new epoch",
@@ -94,7 +101,7 @@ class LiveLeaseKept(Invariant):
     says = "No takeover of an unexpired lease without proof of death."
 
     def see(self, entry: Entry, before: Snapshot) -> None:
-        if entry.kind != "verb" or entry.what not in ("claim", "claim_next", "execute", "recover", "startup"):
+        if entry.kind != "verb" or entry.what not in TAKING:
             return
         now = self.world.instant()
         actor = f"{entry.actor}#{entry.data.get('start')}"

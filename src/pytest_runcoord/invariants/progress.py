@@ -35,13 +35,20 @@ class Converges(Invariant):
 
     def end(self, snapshot: Snapshot) -> None:
         now = self.world.instant()
+        asked, given = self.world.given_out is not None, self.world.given_out or set()
         for run in snapshot.runs.values():
             self.exercised += 1
-            if run.outcome is None and not claimable(run, now):
+            if run.outcome is None and run.run_id not in given and not claimable(run, now):
                 self.fail(
                     f"{run.run_id} never ended",
                     expected="finished or claimable after the faults stopped",
                     seen=f"{run.state}, owner {run.owner or 'nobody'}, epoch {run.epoch}",
+                )
+            if run.outcome is None and asked and run.run_id not in given:
+                self.fail(
+                    f"{run.run_id} can be claimed, and nobody who asks is given it",
+                    expected="given to one who claims until nothing is left",
+                    seen=f"still {run.state}",
                 )
         for event in snapshot.events.values():
             self.exercised += 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pytest_runcoord.history import Entry
 from pytest_runcoord.invariants.base import Invariant
-from pytest_runcoord.subject import Snapshot
+from pytest_runcoord.subject import RunSeen, Snapshot
 
 
 class OneOutcome(Invariant):
@@ -56,6 +56,8 @@ class StopWins(Invariant):
     def __init__(self, *world: object) -> None:
         super().__init__(*world)  # type: ignore[arg-type]
         self._stopped: set[str] = set()
+        self._ended: dict[str, int] = {}
+        """Runs that have ended, with the number of the newest entry by then."""
 
     def see(self, entry: Entry, before: Snapshot) -> None:
         if entry.kind != "verb" or entry.what != "stop" or entry.status != "ok":
@@ -65,7 +67,9 @@ class StopWins(Invariant):
         answered = entry.data.get("outcome")
         if run is not None and run.outcome is not None:
             self.exercised += 1
-            if answered != run.outcome:
+            # A stop that was noted while the run went on need not know of its end.
+            noted = run.outcome == "stopped" and self._ended.get(run_id, 0) >= entry.number
+            if answered != run.outcome and not (noted and answered is None):
                 self.fail(
                     f"the stop of {run_id} was not told how it ended",
                     expected=f"the answer says {run.outcome}",
@@ -76,16 +80,32 @@ class StopWins(Invariant):
 
     def compare(self, before: Snapshot, after: Snapshot) -> None:
         for run in after.runs.values():
-            if run.stop_requested and run.outcome is None:
-                self._stopped.add(run.run_id)
+            if run.outcome is None:
+                if run.stop_requested:
+                    self._stopped.add(run.run_id)
+            elif run.run_id not in self._ended:
+                self._ended[run.run_id] = len(self.world.history.entries)
+                self._check(run)
 
     def end(self, snapshot: Snapshot) -> None:
         for run_id in self._stopped:
             run = snapshot.runs.get(run_id)
-            self.exercised += 1
-            if run is not None and run.outcome != "stopped":
-                self.fail(
-                    f"{run_id} was to stop, and did not end as stopped",
-                    expected="outcome stopped",
-                    seen=f"outcome {run.outcome}",
-                )
+            if run is not None:
+                self._check(run)
+
+    def _check(self, run: RunSeen) -> None:
+        if run.run_id not in self._stopped:
+            return
+        self.exercised += 1
+        if run.outcome != "stopped":
+            self.fail(
+                f"{run.run_id} was to stop, and did not end as stopped",
+                expected="outcome stopped",
+                seen=f"outcome {run.outcome}",
+            )
+        if run.retried_as:
+            self.fail(
+                f"{run.run_id} was to stop, and was retried by itself",
+                expected="no retry",
+                seen=f"retried as {run.retried_as}",
+            )

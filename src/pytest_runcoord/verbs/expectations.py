@@ -53,6 +53,7 @@ def _register_runs(registry: Registry) -> None:
         Argument("result_truncated", Flag(), "whether its result was cut at the limit"),
         Argument("interruptions", Count(0, 1_000), "interruptions along its line before it"),
         Argument("retry_of", Name("run", free=True), "the run that it retries"),
+        Argument("inputs_of", Name("run"), "the run whose inputs it has too"),
         Argument("claimable", Flag(), "whether anybody may claim it now"),
     )
 
@@ -69,7 +70,7 @@ def _register_runs(registry: Registry) -> None:
         found = world.snapshot().runs.get(run_id)
         if found is None:
             raise Unmet(f"{run_id} is not in the store", expected="a run of this id", seen="none")
-        compare(run_id, stated(expectation, "id"), run_values(world, found))
+        _compare_run(world, run_id, stated(expectation, "id"), found, {})
 
     @registry.expectation(
         "no_run",
@@ -102,8 +103,8 @@ def _register_runs(registry: Registry) -> None:
             raise Unmet("the line is empty", expected="a run", seen="none")
         retried = {each.retry_of for each in members}
         newest = next(each for each in members if each.run_id not in retried)
-        values = run_values(world, newest) | {"runs": len(members)}
-        compare(f"the line of {expectation.args['of']}", stated(expectation, "of"), values)
+        about = f"the line of {expectation.args['of']}"
+        _compare_run(world, about, stated(expectation, "of"), newest, {"runs": len(members)})
 
     @registry.expectation(
         "runs",
@@ -130,6 +131,20 @@ def _register_runs(registry: Registry) -> None:
                 expected=str(expectation.args["count"]),
                 seen=f"{len(found)}: {', '.join(found[:10])}",
             )
+
+
+def _compare_run(
+    world: World, what: str, wanted: dict[str, Any], run: RunSeen, more: dict[str, Any]
+) -> None:
+    """Compare what a run looks like, ``more`` besides, and its inputs with those of another run."""
+    compare(what, {k: v for k, v in wanted.items() if k != "inputs_of"}, run_values(world, run) | more)
+    other = world.snapshot().runs.get(wanted.get("inputs_of", run.run_id))
+    if other is None or other.inputs != run.inputs:
+        raise Unmet(
+            f"{run.run_id} has other inputs than {wanted['inputs_of']}",
+            expected=repr(other.inputs) if other is not None else f"a run {wanted['inputs_of']}",
+            seen=repr(run.inputs),
+        )
 
 
 def run_values(world: World, run: RunSeen) -> dict[str, Any]:

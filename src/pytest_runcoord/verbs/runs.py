@@ -35,6 +35,10 @@ SUBMITTED = (
     Argument("interruption_budget", Count(0, 1_000), "automatic retries after interruptions"),
 )
 
+MADE_ID = Argument(
+    "made_id", Flag(), "the coordinator makes the id; a new run gets the one that is named here", default=False
+)
+
 
 def register(registry: Registry) -> None:
     """Register the verbs of this group."""
@@ -42,10 +46,12 @@ def register(registry: Registry) -> None:
     _register_owning(registry)
     _register_ending(registry)
 
+NOT_FIELDS = frozenset({"patience", "cancel", "made_id"})
+
 
 def submitted(step: Step) -> dict[str, Any]:
     """The arguments of a submission, as the subject takes them."""
-    fields = {name: step.args[name] for name in stated_args(step) if name not in ("patience", "cancel")}
+    fields = {name: step.args[name] for name in stated_args(step) if name not in NOT_FIELDS}
     for name in ("task", "agent", "conversation_key"):
         if name in fields:
             fields[name] = big_text(fields[name])
@@ -58,12 +64,19 @@ def _register_accepting(registry: Registry) -> None:
         group="runs",
         says="Work is submitted and accepted durably.",
         capability="runs",
-        arguments=SUBMITTED,
+        arguments=(*SUBMITTED, MADE_ID),
         options=ASKED,
         example="submit: {run: r1, destination: chat}",
     )
     def submit(world: World, step: Step) -> None:
-        world.answers["submit"] = ask(world, step, "submit", submitted(step))
+        fields = submitted(step)
+        if step.args["made_id"]:
+            world.new_ids.append(fields["run"])
+            fields["run"] = ""
+        try:
+            world.answers["submit"] = ask(world, step, "submit", fields)
+        finally:
+            world.new_ids.clear()
 
     @registry.step(
         "submit_through_thread",

@@ -1,0 +1,60 @@
+"""The invariant about the beginning of a run's work."""
+
+from __future__ import annotations
+
+from pytest_runcoord.deadlines import live
+from pytest_runcoord.history import Entry
+from pytest_runcoord.invariants.base import Invariant
+from pytest_runcoord.subject import Snapshot
+
+ASKING = frozenset({"claim", "claim_next", "start", "execute", "execute_next"})
+"""Verbs that would hand out a run, or begin its work."""
+BEGINNING = frozenset({"start", "execute", "execute_next"})
+
+
+class StartsOnce(Invariant):
+    id = "starts-once"
+    says = "The work of a run begins at most once; recovery never executes it again."
+
+    def __init__(self, *world: object) -> None:
+        super().__init__(*world)  # type: ignore[arg-type]
+        self._begun: dict[str, str] = {}
+        """Who began a run's work: owner and number of its start."""
+
+    def see(self, entry: Entry, before: Snapshot) -> None:
+        if entry.kind != "verb" or entry.what not in ASKING:
+            return
+        asker = f"{entry.actor}#{entry.data.get('start')}"
+        self._count(entry, before, asker)
+        run = entry.data.get("run")
+        if entry.status != "ok" or entry.what not in BEGINNING or not isinstance(run, str):
+            return
+        first = self._begun.setdefault(run, f"{asker} {entry.what}")
+        if first.split(" ")[0] != asker or (entry.what != "start" and first != f"{asker} {entry.what}"):
+            self.fail(
+                f"the work of {run} was begun a second time, by {asker}",
+                expected=f"never: {first.split(' ')[0]} had begun it",
+                seen=f"{entry.what} was accepted",
+            )
+
+    def _count(self, entry: Entry, before: Snapshot, asker: str) -> None:
+        """A begun run that the asker could be given, were the rule not kept."""
+        wanted, now = entry.data.get("on"), self.world.instant()
+        for run_id in self._begun:
+            run = before.runs.get(run_id)
+            if run is None or wanted not in (None, run_id) or run.owner == asker:
+                continue
+            self.exercised += not live(run, now)
+
+    def compare(self, before: Snapshot, after: Snapshot) -> None:
+        for run_id, run in after.runs.items():
+            was = before.runs.get(run_id)
+            if was is None or was.state != "running" or run.state == "running":
+                continue
+            self.exercised += 1
+            if run.state != "finished":
+                self.fail(
+                    f"{run_id} had begun and is handed out again",
+                    expected="it stays running until it ends",
+                    seen=run.state,
+                )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from pytest_runcoord.probed_ports import NoAnswer
 from runcoord import DestinationRefused
 from runcoord.ports import Message
 
@@ -13,7 +14,11 @@ BEHAVIOURS: dict[str, str] = {
     "refuses": "refuses every event for good",
     "down": "is not reachable: every attempt fails and is worth another",
     "raises": "fails with an unexpected error",
+    "hangs": "never answers",
 }
+
+PASSING = frozenset({"down", "raises", "hangs"})
+"""Behaviours that end when the faults of a scenario do; one that refuses goes on refusing."""
 
 
 @dataclass(slots=True)
@@ -37,21 +42,25 @@ class Destination:
 
     @property
     def healthy(self) -> bool:
-        return self.behaviour == "accepts"
+        """Whether it accepts everything at once."""
+        return self.behaviour == "accepts" and not self.takes
+
+    def ails(self, run_id: str) -> bool:
+        """Whether events of this run meet its behaviour, where that is not simply to accept."""
+        return not self.healthy and self.only in ("", run_id) and (self.times is None or self.times > 0)
 
     def offer(self, message: Message, wait: Callable[[float], None]) -> None:
         """Raises what a real destination would."""
         self.offered.append(message)
-        if self.takes:
-            wait(self.takes)
-        behaviour = self.behaviour
-        if self.only and message.run_id != self.only:
-            behaviour = "accepts"
-        elif self.times is not None:
-            if self.times <= 0:
-                behaviour = "accepts"
-            else:
+        behaviour = "accepts"
+        if self.ails(message.run_id):
+            behaviour = self.behaviour
+            if self.times is not None:
                 self.times -= 1
+            if self.takes:
+                wait(self.takes)
+        if behaviour == "hangs":
+            raise NoAnswer
         if behaviour == "refuses":
             raise DestinationRefused(f"{self.name} refuses {message.event_id}")
         if behaviour == "down":

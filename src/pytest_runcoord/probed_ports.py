@@ -30,6 +30,10 @@ class HangInBound(BaseException):
     """A call hangs inside a bounded call; the bound turns it into a timeout."""
 
 
+class NoAnswer(BaseException):
+    """A destination does not answer for as long as its caller waits."""
+
+
 class Probe(Protocol):
     """What the ports of one incarnation tell its world, and ask of it."""
 
@@ -195,16 +199,25 @@ class ProbedDestination:
 class BoundedByWorld:
     """Bounded calls in virtual time: a call that hangs costs its bound on the world's clocks."""
 
-    def __init__(self, wait: Callable[[float], None], timed_out: Callable[[float], StoreError]) -> None:
-        self._wait, self._timed_out = wait, timed_out
-        self.depth = 0
+    def __init__(
+        self,
+        wait: Callable[[float], None],
+        boottime: Callable[[], float],
+        timed_out: Callable[[float], StoreError],
+    ) -> None:
+        self._wait, self._boottime, self._timed_out = wait, boottime, timed_out
+        self._ends: list[float] = []
+
+    def left(self) -> float | None:
+        """Seconds until the innermost bound under way; ``None`` when there is none."""
+        return max(0.0, self._ends[-1] - self._boottime()) if self._ends else None
 
     def call(self, seconds: float, call: Callable[[], T]) -> T:
-        self.depth += 1
+        self._ends.append(self._boottime() + seconds)
         try:
             return call()
         except HangInBound:
-            self._wait(seconds)
+            self._wait(self.left() or 0.0)
             raise self._timed_out(seconds) from None
         finally:
-            self.depth -= 1
+            self._ends.pop()

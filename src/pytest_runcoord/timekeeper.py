@@ -98,7 +98,7 @@ class Timekeeper:
         if threading.current_thread() is not self._main:
             self._released.wait(HANG_SECONDS)
             raise store_error("io-error")
-        raise HangInBound if bounded.depth else NeverReturns
+        raise NeverReturns if bounded.left() is None else HangInBound
 
     def release_hanging(self) -> None:
         """Calls that hang in helper threads give up now; later ones hang again."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pytest_runcoord.incarnation import Incarnation
-from pytest_runcoord.probed_ports import BoundedByWorld
+from pytest_runcoord.probed_ports import BoundedByWorld, NoAnswer
 from pytest_runcoord.subject import SubjectWorld
 from runcoord.errors import Happened, StoreTimeout
 from runcoord.ports import Message
@@ -43,12 +43,15 @@ class WorldProbe:
 
     def send(self, message: Message) -> None:
         assert self._incarnation is not None
-        self._world.send(self._incarnation, message)
+        try:
+            self._world.post.send(self._incarnation.owner, message, self._bounded.left())
+        except NoAnswer:
+            self.hang()
 
 
 def subject_world(world: World, incarnation: Incarnation | None) -> SubjectWorld:
     """The world as one incarnation sees it; with none, as an observer past all faults does."""
-    bounded = BoundedByWorld(world.time.wait, timed_out)
+    bounded = BoundedByWorld(world.time.wait, world.clock.boottime, timed_out)
     return SubjectWorld(
         world.directory,
         world.clock,

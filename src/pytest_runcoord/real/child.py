@@ -53,7 +53,7 @@ class Child:
     def __init__(self, wire: Wire) -> None:
         self._wire = wire
         self._clock = WireClock()
-        self._bounded = BoundedByWorld(self.sleep, _timed_out)
+        self._bounded = BoundedByWorld(self.sleep, self._clock.boottime, _timed_out)
         self._process: LocalProcess | None = None
         self._numbers: dict[int, Timer] = {}
         self._mended = 0
@@ -128,12 +128,13 @@ class Child:
         if threading.current_thread() is not threading.main_thread():
             self._released.wait(HANG_SECONDS)
             raise store_error("io-error")
-        raise HangInBound if self._bounded.depth else NeverReturns
+        raise NeverReturns if self._bounded.left() is None else HangInBound
 
     def send(self, message: Message) -> None:
         answer = self._ask(
             {
                 "asks": "send",
+                "patience": self._bounded.left(),
                 "message": {
                     "event_id": message.event_id,
                     "kind": message.kind,
@@ -144,6 +145,8 @@ class Child:
                 },
             }
         )
+        if "hangs" in answer:
+            self.hang()
         if "refused" in answer:
             raise DestinationRefused(answer["refused"])
         if "failed" in answer:

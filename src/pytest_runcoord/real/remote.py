@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_runcoord.incarnation import Incarnation, Life, Process
-from pytest_runcoord.probed_ports import Crashed, NeverReturns
+from pytest_runcoord.probed_ports import Crashed, NeverReturns, NoAnswer
 from pytest_runcoord.real.wire import Wire, WireClosed, WireTimeout
 from pytest_runcoord.reference import Reference
 from pytest_runcoord.subject import Timer
@@ -179,15 +179,17 @@ class RemoteProcess:
                 return {}
             if asks == "id":
                 return {"id": world.new_id(request["prefix"])}
-            return self._offer(request["message"])
+            return self._offer(request["message"], request["patience"])
         except Crashed:
             self.kill()
             raise
 
-    def _offer(self, message: dict[str, Any]) -> dict[str, Any]:
+    def _offer(self, message: dict[str, Any], patience: float | None) -> dict[str, Any]:
         body = base64.b64decode(message.pop("body"))
         try:
-            self._world.send(self._incarnation, Message(body=body, **message))
+            self._world.post.send(self._incarnation.owner, Message(body=body, **message), patience)
+        except NoAnswer:
+            return {"hangs": True}
         except DestinationRefused as refusal:
             return {"refused": str(refusal)}
         except Exception as error:  # noqa: BLE001  whatever a destination raises means "not now"

@@ -9,7 +9,7 @@ from functools import cache
 
 from pytest_runcoord.moments import MOMENTS
 from pytest_runcoord.subject import CAPABILITIES
-from pytest_runcoord.verbs import expectations, faults, given, outbox, owners, runs, time, work
+from pytest_runcoord.verbs import expectations, faults, given, many, outbox, owners, runs, time, work
 from pytest_runcoord.vocabulary import Choice, Registry
 from runcoord.errors import refusal_codes, store_error_codes
 
@@ -45,7 +45,7 @@ def build_registry() -> Registry:
         registry.axis(
             name, Choice(values), says=f"{name} of the scenario's world", default=next(iter(values))
         )
-    for module in (given, owners, runs, outbox, work, time, faults, expectations):
+    for module in (given, owners, runs, outbox, work, many, time, faults, expectations):
         module.register(registry)
     return registry
 

@@ -91,6 +91,8 @@ SUBMIT_WAIT_SECONDS = 1.0
 """Bound on the answer of a call made through the thread helper (origin: its submit timeout)."""
 MAX_ABANDONED_CALLS = 8
 """Calls that timed out and are still stuck in a thread; further calls are refused until one returns."""
+MAX_CALLS_UNDER_WAY = 1_000
+"""Calls in threads at one time, waited for or not; a thread each, so a burst cannot use up the machine's."""
 MAX_LIST = 1_000
 """Rows that one listing returns; ask again with ``after`` for more."""
 PRUNE_BATCH = 256

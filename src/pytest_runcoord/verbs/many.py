@@ -19,9 +19,8 @@ def register(registry: Registry) -> None:
         "many",
         group="interleaving",
         says=(
-            "Steps are done again and again, each time for another run: in every round the number of the round "
-            "is added to the names of runs, crowd becomes crowd.1, crowd.2, …. Invariants look when all rounds "
-            "are done."
+            "Steps are done again and again, each time for another run: in every round its number is added to "
+            "the names of runs, crowd becomes crowd.1, crowd.2, …. Invariants look when all rounds are done."
         ),
         arguments=(
             Argument("count", Count(1, MOST), "how many rounds", required=True),
@@ -46,6 +45,7 @@ def register(registry: Registry) -> None:
 
 def _numbered(step: Step, number: int) -> Step:
     """The step of one round: its runs have the number of the round added to their names."""
-    names = [each.name for each in step.word.arguments if isinstance(each.kind, Name) and each.kind.space == "run"]
+    kinds = {each.name: each.kind for each in step.word.arguments}
+    names = [name for name, kind in kinds.items() if isinstance(kind, Name) and kind.space == "run"]
     args = {name: f"{step.args[name]}.{number}" for name in names if step.args[name] is not None}
     return replace(step, args={**step.args, **args})

@@ -132,8 +132,9 @@ def test_a_row_that_cannot_be_read_hides_no_other_and_gives_a_code_of_its_own(
     assert answer.code == 5
     assert list(rows(answer.out)) == [run for run in ALL if run != "held"]
     first, *_ = answer.err.splitlines()
-    assert first.startswith("Error: 1 row could not be read (runs 'held'")
+    assert first.startswith("Error: 1 row could not be read (row 'held' of runs cannot be understood: ")
     assert "dreaming" in first
+    assert first.count("held") == 1
 
 
 def test_a_row_that_cannot_be_read_is_in_the_document_and_on_standard_error(

@@ -115,7 +115,7 @@ def test_what_belongs_to_a_run_and_cannot_be_read_is_named_and_the_rest_shown(
     answer = shell("show", "r")
     assert answer.code == 5
     assert "Group        g (cannot be read)" in answer.out
-    assert answer.err.startswith("Error: 2 rows could not be read (groups 'g': ")
+    assert answer.err.startswith("Error: 2 rows could not be read (row 'g' of groups cannot be understood: ")
     document = shell("show", "r", "--json").document
     assert document["group_members"] is None
     assert [row["table"] for row in document["bad"]] == ["groups", "events"]

@@ -96,6 +96,7 @@ def event_document(event: Event, now: Instant) -> Document:
         "state": event.state.value,
         "destination": event.destination,
         "attempt": event.attempt,
+        "failures": event.failures,
         "owner": event.owner,
         "due": due_document(event.due, now) if waits(event) else None,
         "reason": event.reason,

@@ -64,7 +64,7 @@ class Session:
         if not bad and not more:
             return
         total = len(bad) + more
-        named = "; ".join(f"{row.table} {row.key!r}: {row.problem}" for row in bad[:BAD_ROWS_SAID])
+        named = "; ".join(_bad_row(row) for row in bad[:BAD_ROWS_SAID])
         unnamed = f"; and {total - BAD_ROWS_SAID} more" if total > BAD_ROWS_SAID else ""
         failure = Failure(
             "undecodable-row",
@@ -79,6 +79,12 @@ class Session:
 
 BAD_ROWS_SAID = 5
 """Bad rows named in the one line for people; the document has all."""
+
+
+def _bad_row(row: BadRow) -> str:
+    """What is wrong with a row, with its place if the problem does not name it already."""
+    named = row.table in row.problem and repr(row.key) in row.problem
+    return row.problem if named else f"{row.table} {row.key!r}: {row.problem}"
 
 
 def leave(code: Exit) -> NoReturn:

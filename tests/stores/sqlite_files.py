@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from runcoord._clock import SystemClock, SystemSleeper
 from runcoord._stores.connections import Tuning
 from runcoord._stores.sqlite import SqliteStore, open_sqlite
 from runcoord.testing import ManualClock, ManualSleeper
@@ -18,6 +19,11 @@ KEYS = {"runs": "run_id", "commands": "key", "events": "event_id", "groups": "gr
 def opened(path: Path, clock: ManualClock | None = None, **more: Any) -> SqliteStore:
     clock = clock or ManualClock()
     return open_sqlite(path, clock=clock, sleeper=ManualSleeper(clock), **more)
+
+
+def opened_for_real(path: Path, **more: Any) -> SqliteStore:
+    """On the machine's clocks: where other threads or processes hold the lock, waiting must take time."""
+    return open_sqlite(path, clock=SystemClock(), sleeper=SystemSleeper(), **more)
 
 
 @contextlib.contextmanager

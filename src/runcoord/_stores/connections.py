@@ -30,7 +30,7 @@ class Tuning:
 
     @property
     def wal(self) -> bool:
-        return (self.journal or _best_journal(sqlite3.sqlite_version_info)) == "wal"
+        return (self.journal or best_journal(sqlite3.sqlite_version_info)) == "wal"
 
     @property
     def rollback_journal(self) -> str:
@@ -44,7 +44,7 @@ class Tuning:
 _ROLLBACK_JOURNAL = "truncate"
 
 
-def _best_journal(version: tuple[int, ...]) -> str:
+def best_journal(version: tuple[int, ...]) -> str:
     """WAL where SQLite has the fix of the WAL-reset bug (https://www.sqlite.org/wal.html#walresetbug)."""
     fixed = version >= (3, 51, 3) or (3, 50, 7) <= version < (3, 51) or (3, 44, 6) <= version < (3, 45)
     return "wal" if fixed else _ROLLBACK_JOURNAL

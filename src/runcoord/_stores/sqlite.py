@@ -24,10 +24,13 @@ from runcoord._stores.migrations import MIGRATIONS, Migration
 from runcoord._stores.reading import SqliteView, Tally
 from runcoord._stores.waiting import LockWait
 from runcoord._stores.writing import SqliteTransaction
-from runcoord.errors import StoreError, StoreFull, StoreReadOnly, StoreUnavailable
+from runcoord.errors import StoreDamaged, StoreError, StoreFull, StoreReadOnly, StoreUnavailable
 from runcoord.ports import Clock, Counters, Sleeper
 
 T = TypeVar("T")
+
+DATABASE_HEADER_BYTES = 100
+"""Every SQLite database begins with a header of this size (https://www.sqlite.org/fileformat2.html)."""
 
 
 class SqliteStore:
@@ -66,8 +69,10 @@ class SqliteStore:
             connection = link.connection
             assert connection is not None
             found = self._looked(connection)
-            if found.empty and not create:
-                raise _missing(Path(self.path))
+            if found.empty:
+                _require_no_content(Path(self.path))
+                if not create:
+                    raise _missing(Path(self.path))
             if schema.outstanding(found, self.path, known):
                 self._migrate(connection, known, found)
         finally:
@@ -93,7 +98,7 @@ class SqliteStore:
         try:
             # Another process may have been faster: look again, under the lock.
             schema.apply(connection, schema.outstanding(schema.look(connection), self.path, known))
-            self._trying(lambda: connection.execute(statements.COMMIT), "migrate")
+            self._trying(lambda: connection.execute(statements.COMMIT), "migrate", committing=True)
         except sqlite3.Error as error:
             raise translated(error, self.path, "migrate") from error
         finally:
@@ -111,7 +116,7 @@ class SqliteStore:
         # Transactions are bounded, so is what stays in memory.
         connection.execute("PRAGMA cache_spill = OFF")
 
-    def _trying(self, call: Callable[[], T], doing: str) -> T:
+    def _trying(self, call: Callable[[], T], doing: str, *, committing: bool = False) -> T:
         try:
             return call()
         except sqlite3.Error as error:
@@ -119,8 +124,8 @@ class SqliteStore:
                 if is_locked(error):
                     return self._wait.repeat(call, error, self.path, doing)
             except sqlite3.Error as last:
-                raise translated(last, self.path, doing) from last
-            raise translated(error, self.path, doing) from error
+                raise translated(last, self.path, doing, committing=committing) from last
+            raise translated(error, self.path, doing, committing=committing) from error
 
 
 def open_sqlite(
@@ -184,6 +189,18 @@ def _require_file(place: Path, create: bool) -> None:
         return
     if not stat.S_ISREG(mode):
         raise _unusable(place, "is a directory" if stat.S_ISDIR(mode) else "is not a regular file")
+
+
+def _require_no_content(path: Path) -> None:
+    """SQLite takes a file of a few bytes for an empty one, and would write over it."""
+    size = path.stat().st_size
+    if 0 < size < DATABASE_HEADER_BYTES:
+        raise StoreDamaged(
+            f"the file is not an SQLite database: {path}",
+            remedy="Name another path; this file was left as it is.",
+            path=str(path),
+            size=size,
+        )
 
 
 def _missing(path: Path) -> StoreUnavailable:

@@ -1,0 +1,79 @@
+"""Migrations are applied once, in order, and all or nothing."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+
+from runcoord._stores.migrations import MIGRATIONS, Migration
+from runcoord.errors import StoreError
+from runcoord.testing import ManualClock
+from runcoord.testing.contract_case import life
+
+from .sqlite_files import behind, opened, opened_for_real
+
+NEXT = MIGRATIONS[-1].number + 1
+ADD_COLUMN = Migration(NEXT, "a column", ("ALTER TABLE runs ADD COLUMN colour TEXT NOT NULL DEFAULT 'grey'",))
+FAILS = Migration(NEXT + 1, "fails half-way", ("CREATE TABLE half (x)", "CREATE TABLE half (x)"))
+
+
+def version_of(path: Path) -> int:
+    with behind(path) as connection:
+        [version] = connection.execute("PRAGMA user_version").fetchone()
+    return int(version)
+
+
+def test_migrations_are_numbered_from_one_without_gaps() -> None:
+    assert [each.number for each in MIGRATIONS] == list(range(1, len(MIGRATIONS) + 1))
+
+
+def test_an_older_store_is_migrated_once_and_keeps_its_rows(tmp_path: Path) -> None:
+    path, clock = tmp_path / "store.sqlite", ManualClock()
+    store = opened(path, clock)
+    with store.transaction("fill") as tx:
+        tx.save(life("r1", clock))
+    store.close()
+    known = [*MIGRATIONS, ADD_COLUMN]
+    opened(path, migrations=known).close()
+    assert version_of(path) == NEXT
+    before = path.read_bytes()
+    store = opened(path, migrations=known)
+    with store.view("look") as view:
+        assert view.run("r1")
+    store.close()
+    assert path.read_bytes() == before
+
+
+def test_a_migration_that_fails_leaves_the_store_as_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "store.sqlite"
+    opened(path).close()
+    before = path.read_bytes()
+    with pytest.raises(StoreError) as caught:
+        opened(path, migrations=[*MIGRATIONS, ADD_COLUMN, FAILS])
+    assert str(path) in str(caught.value)
+    assert caught.value.happened == "no"
+    assert path.read_bytes() == before
+    opened(path).close()
+
+
+def test_threads_that_open_an_older_store_at_once_migrate_it_once(tmp_path: Path) -> None:
+    path = tmp_path / "store.sqlite"
+    opened(path).close()
+    start, failures = threading.Barrier(6), []
+
+    def work() -> None:
+        try:
+            start.wait(10)
+            opened_for_real(path, migrations=[*MIGRATIONS, ADD_COLUMN]).close()
+        except Exception as error:  # noqa: BLE001 - handed to the test
+            failures.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert failures == []
+    assert version_of(path) == NEXT

@@ -1,0 +1,281 @@
+"""Connections belong to threads, are closed with the store, and never cross a fork."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from runcoord._stores.sqlite import SqliteStore
+from runcoord.errors import StoreUnavailable
+from runcoord.ports import Change
+from runcoord.testing import ManualClock
+from runcoord.testing.contract_case import accepted, ids
+
+from .sqlite_files import opened, opened_for_real
+
+pytestmark = pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="counts open files in /proc")
+
+NOW = ManualClock().now()
+PATIENCE = 30.0
+"""Longest wait for another thread, in seconds; then the test fails."""
+
+
+def open_files(path: Path) -> int:
+    """How many files of this store this process has open."""
+    found = 0
+    for entry in Path("/proc/self/fd").iterdir():
+        try:
+            found += str(entry.readlink()).startswith(str(path))
+        except OSError:  # closed meanwhile
+            continue
+    return found
+
+
+def write(store: SqliteStore, run_id: str) -> None:
+    with store.transaction("write") as tx:
+        tx.save([Change(run=accepted(run_id, NOW))])
+
+
+def run_ids(store: SqliteStore) -> list[str]:
+    with store.view("look") as view:
+        return ids(view.runs(limit=999))
+
+
+class Worker:
+    """A thread that does one thing and can be held at a point of it."""
+
+    def __init__(self, work: Callable[[Worker], object]) -> None:
+        self.reached, self.go_on = threading.Event(), threading.Event()
+        self.error: BaseException | None = None
+        self._work = work
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
+
+    def _run(self) -> None:
+        try:
+            self._work(self)
+        except BaseException as error:  # noqa: BLE001 - handed to the test
+            self.error = error
+
+    def pause(self) -> None:
+        self.reached.set()
+        assert self.go_on.wait(PATIENCE)
+
+    def finish(self) -> None:
+        self.go_on.set()
+        self._thread.join(PATIENCE)
+        assert not self._thread.is_alive()
+
+
+def test_threads_share_a_store_without_an_error(tmp_path: Path) -> None:
+    store = opened_for_real(tmp_path / "store")
+
+    def work(name: str) -> Callable[[Worker], object]:
+        return lambda _: [write(store, f"{name}-{number}") for number in range(20)]
+
+    workers = [Worker(work(name)) for name in "abcd"]
+    for worker in workers:
+        worker.finish()
+    assert [worker.error for worker in workers] == [None] * 4
+    assert len(run_ids(store)) == 80
+    assert store.counters.rows_written == 80
+    assert store.counters.commits == 80
+    store.close()
+
+
+def test_a_thread_connects_when_it_first_needs_to_and_its_end_closes_its_connection(tmp_path: Path) -> None:
+    path = tmp_path / "store"
+    store = opened(path)
+    before = open_files(path)
+
+    def work(worker: Worker) -> None:
+        run_ids(store)
+        worker.pause()
+
+    worker = Worker(work)
+    assert worker.reached.wait(PATIENCE)
+    assert open_files(path) > before
+    worker.finish()
+    del worker
+    assert open_files(path) == before
+    store.close()
+    assert open_files(path) == 0
+
+
+def test_closing_waits_for_nobody_and_a_transaction_that_is_under_way_is_finished(tmp_path: Path) -> None:
+    path = tmp_path / "store"
+    store = opened(path)
+
+    def work(worker: Worker) -> None:
+        with store.transaction("write") as tx:
+            tx.save([Change(run=accepted("r1", NOW))])
+            worker.pause()
+
+    worker = Worker(work)
+    assert worker.reached.wait(PATIENCE)
+    store.close()
+    with pytest.raises(StoreUnavailable):
+        run_ids(store)
+    worker.finish()
+    assert worker.error is None
+    assert open_files(path) == 0
+    assert run_ids(opened(path)) == ["r1"]
+
+
+def test_closing_closes_the_connections_of_all_threads(tmp_path: Path) -> None:
+    path = tmp_path / "store"
+    store = opened(path)
+
+    def work(worker: Worker) -> None:
+        run_ids(store)
+        worker.pause()
+        run_ids(store)
+
+    workers = [Worker(work) for _ in range(3)]
+    for worker in workers:
+        assert worker.reached.wait(PATIENCE)
+    store.close()
+    assert open_files(path) == 0
+    for worker in workers:
+        worker.finish()
+        assert isinstance(worker.error, StoreUnavailable)
+
+
+# --- forks: each in a program of its own, so that only one thread of ours is forked ---
+
+PROLOGUE = """
+import json, os, sys, threading
+from pathlib import Path
+from runcoord._clock import SystemClock, SystemSleeper
+from runcoord._stores.sqlite import open_sqlite
+from runcoord.errors import StoreError
+from runcoord.ports import Change
+from runcoord.testing import ManualClock
+from runcoord.testing.contract_case import accepted, ids
+
+now = ManualClock().now()
+path = Path(sys.argv[1]) / "store"
+
+def opened():
+    return open_sqlite(path, clock=SystemClock(), sleeper=SystemSleeper())
+
+def write(store, run_id):
+    with store.transaction("write") as tx:
+        tx.save([Change(run=accepted(run_id, now))])
+
+def run_ids(store):
+    with store.view("look") as view:
+        return ids(view.runs(limit=99))
+
+def failure(call, *arguments):
+    try:
+        call(*arguments)
+    except StoreError as error:
+        return type(error).__name__
+    return "nothing failed"
+
+def in_child(work):
+    # The child ends like any program, with all its cleaning up.
+    reading, writing = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        os.close(reading)
+        os.write(writing, json.dumps(work()).encode())
+        os.close(writing)
+        sys.exit(0)
+    os.close(writing)
+    with os.fdopen(reading) as answer:
+        said = answer.read()
+    assert os.waitpid(pid, 0)[1] == 0
+    return json.loads(said)
+
+store = opened()
+write(store, "before")
+"""
+
+
+def run_program(script: str, tmp_path: Path) -> dict[str, object]:
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore::DeprecationWarning", "-c", PROLOGUE + script, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    result: dict[str, object] = json.loads(done.stdout)
+    return result
+
+
+@pytest.mark.parametrize("journal", ["truncate", "wal"])
+def test_a_child_uses_an_idle_store_over_a_connection_of_its_own(tmp_path: Path, journal: str) -> None:
+    seen = run_program(
+        f"""
+store.close()
+path.unlink()
+from runcoord._stores.connections import Tuning
+store = open_sqlite(path, clock=SystemClock(), sleeper=SystemSleeper(), tuning=Tuning(journal="{journal}"))
+write(store, "before")
+connections = [store._connections._threads.link.connection]
+
+def work():
+    connections.append(store._connections._threads.link.connection)
+    write(store, "by the child")
+    connections.append(store._connections._threads.link.connection)
+    return [connections[0] is connections[2], connections[1] is None, run_ids(store)]
+
+said = in_child(work)
+write(store, "after")
+print(json.dumps({{"said": said, "left": run_ids(store)}}))
+""",
+        tmp_path,
+    )
+    assert seen["said"] == [False, True, ["before", "by the child"]]
+    assert seen["left"] == ["before", "by the child", "after"]
+
+
+def test_a_child_forked_inside_a_transaction_is_refused_and_cannot_undo_it(tmp_path: Path) -> None:
+    seen = run_program(
+        """
+with store.transaction("write") as tx:
+    tx.save([Change(run=accepted("parent's", now))])
+    said = in_child(lambda: [failure(run_ids, store), failure(opened)])
+print(json.dumps({"said": said, "left": run_ids(store), "anew": run_ids(opened())}))
+""",
+        tmp_path,
+    )
+    assert seen["said"] == ["StoreUnavailable", "StoreUnavailable"]
+    assert seen["left"] == seen["anew"] == ["before", "parent's"]
+
+
+def test_a_child_forked_while_another_thread_reads_is_refused(tmp_path: Path) -> None:
+    seen = run_program(
+        """
+reads, go_on = threading.Event(), threading.Event()
+
+def read():
+    with store.view("look") as view:
+        view.runs(limit=9)
+        reads.set()
+        go_on.wait(30)
+
+thread = threading.Thread(target=read)
+thread.start()
+reads.wait(30)
+said = in_child(lambda: failure(write, store, "child's"))
+go_on.set()
+thread.join(30)
+write(store, "after")
+print(json.dumps({"said": said, "left": run_ids(store)}))
+""",
+        tmp_path,
+    )
+    assert seen["said"] == "StoreUnavailable"
+    assert seen["left"] == ["before", "after"]

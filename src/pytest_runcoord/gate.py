@@ -87,13 +87,9 @@ class Gate:
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         verbosity = self.config.get_verbosity()
         if self.tally is not None and verbosity >= 0:
-            from textwrap import wrap
-
             terminalreporter.write_sep("=", "runcoord")
-            width = self.config.get_terminal_writer().fullwidth
-            for paragraph in self.tally.summary():
-                for line in wrap(paragraph, width, subsequent_indent="  ", break_on_hyphens=False):
-                    terminalreporter.write_line(line)
+            for line in self.tally.summary(self.config.get_terminal_writer().fullwidth):
+                terminalreporter.write_line(line)
         elif self.tally is not None and verbosity == -1:
             terminalreporter.write_line(f"runcoord: {self.tally.counts_line()}")
         if self.problem:

@@ -8,12 +8,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from textwrap import wrap
 
 from pytest_runcoord.verdict import RunResult, Verdict
 
 SCENARIO, VARIANT, LINE = "runcoord_scenario", "runcoord_variant", "runcoord_line"
 VERDICT, MISSING, EXERCISED = "runcoord_verdict", "runcoord_missing", "runcoord_invariants"
 FAILED_BY, TIER = "runcoord_failed_by", "runcoord_tier"
+TOGETHER = "\u00a0"
+"""Between a name and its number: they stay on one line."""
 
 
 def properties(result: RunResult) -> list[tuple[str, object]]:
@@ -91,8 +94,15 @@ class Tally:
         counted = ", ".join(f"{verdicts[name]} {name}" for name in order if verdicts[name])
         return f"{_plural(scenarios, 'scenario')} in {_plural(len(self.variants), 'variant')}: {counted}"
 
-    def summary(self) -> list[str]:
-        """What the end of a run says, one paragraph each."""
+    def summary(self, width: int) -> list[str]:
+        """What the end of a run says, in lines of at most ``width`` columns."""
+        return [
+            line.replace(TOGETHER, " ")
+            for paragraph in self._paragraphs()
+            for line in wrap(paragraph, width, subsequent_indent="  ", break_on_hyphens=False)
+        ]
+
+    def _paragraphs(self) -> list[str]:
         lines = [self.counts_line()]
         missing, exercised = self.missing(), self.exercised()
         if missing:
@@ -109,7 +119,7 @@ def never_exercised(exercised: Mapping[str, int]) -> list[str]:
 
 
 def _counted(counts: Counter[str]) -> str:
-    return ", ".join(f"{name} {count}" for name, count in counts.most_common() if count)
+    return ", ".join(f"{name}{TOGETHER}{count}" for name, count in counts.most_common() if count)
 
 
 def _plural(count: int, noun: str) -> str:

@@ -120,6 +120,10 @@ def test_the_plugin_is_loaded_once_however_it_is_named(
     if variable:
         monkeypatch.setenv("PYTEST_PLUGINS", variable)
     result = run_in(autoload, *arguments)
+    if variable and not autoload and pytest.version_tuple < (9,):
+        # There pytest looks for a module only, finds the library, and the guard in it stops the run.
+        assert result.ret == pytest.ExitCode.USAGE_ERROR
+        return
     assert result.parseoutcomes() == {"passed": 1}
     assert sum(line.startswith("runcoord ") for line in result.outlines) == 1
 

@@ -80,10 +80,10 @@ def test_last_failed_finds_one_variant_among_several(write: Write, run: Run) -> 
     assert run("--lf").parseoutcomes() == {"failed": 4, "deselected": 2}
 
 
-def test_files_may_be_given_in_any_order_and_twice(write: Write, run: Run) -> None:
+def test_files_run_in_the_order_in_which_they_are_given(write: Write, run: Run) -> None:
     write("a.runcoord.yaml", passing("a1"))
     write("b.runcoord.yaml", passing("b1"))
-    assert ran(run("-v", "b.runcoord.yaml", "a.runcoord.yaml", "b.runcoord.yaml")) == ["b1", "a1"]
+    assert ran(run("-v", "b.runcoord.yaml", "a.runcoord.yaml")) == ["b1", "a1"]
 
 
 def test_scenarios_run_among_python_tests(write: Write, run: Run) -> None:

@@ -10,7 +10,14 @@ from pytest_runcoord.probed_ports import Crashed, NeverReturns
 from pytest_runcoord.scenario import Clause, Step
 from pytest_runcoord.verbs.comparing import Unmet
 from pytest_runcoord.verdict import FailureKind
-from pytest_runcoord.world import BoundReached, Denied, MomentMissed, ScenarioMistake, SubjectFault
+from pytest_runcoord.world_errors import (
+    BoundReached,
+    Denied,
+    FailedMeanwhile,
+    MomentMissed,
+    ScenarioMistake,
+    SubjectFault,
+)
 
 
 class StepFailed(Exception):
@@ -33,6 +40,8 @@ class StepFailed(Exception):
 
 def describe(error: BaseException) -> StepFailed:
     """What an error that ended a scenario means."""
+    if isinstance(error, FailedMeanwhile):
+        return describe(error.error)
     if isinstance(error, StepFailed):
         return error
     if isinstance(error, Violated):

@@ -11,8 +11,8 @@ from functools import cache
 from pathlib import Path
 
 from pytest_runcoord.deadlines import claimable
-from pytest_runcoord.failures import StepFailed, as_written, describe
 from pytest_runcoord.destinations import PASSING
+from pytest_runcoord.failures import StepFailed, as_written, describe
 from pytest_runcoord.history import HistoryFull
 from pytest_runcoord.incarnation import Incarnation, Life
 from pytest_runcoord.invariants import INVARIANTS, Watch
@@ -30,6 +30,7 @@ from pytest_runcoord.world import (
     World,
     WorldPlan,
 )
+from pytest_runcoord.world_errors import FailedMeanwhile
 
 HEALER = "healer"
 """The owner that is opened after the last step, to see whether everything converges."""
@@ -123,7 +124,7 @@ class _Run:
         except Exception as error:  # noqa: BLE001  every failure is a result
             result.verdict = Verdict.FAILED
             result.failure = self._failure(error)
-        except (BoundReached, HistoryFull, NeverReturns, Crashed) as bound:
+        except (BoundReached, FailedMeanwhile, HistoryFull, NeverReturns, Crashed) as bound:
             result.verdict = Verdict.FAILED
             result.failure = self._failure(bound)
         else:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pytest_runcoord.incarnation import Incarnation
 from pytest_runcoord.probed_ports import BoundedByWorld, HangInBound, NeverReturns, store_error
 from pytest_runcoord.subject import Timer
-from pytest_runcoord.world_errors import BoundReached
+from pytest_runcoord.world_errors import BoundReached, FailedMeanwhile
 from runcoord.testing import ManualClock
 
 MAX_TICKS = 20_000
@@ -90,6 +90,8 @@ class Timekeeper:
             self._waiting = True
             try:
                 self.pass_time(seconds)
+            except Exception as error:
+                raise FailedMeanwhile(error) from error
             finally:
                 self._waiting = False
 

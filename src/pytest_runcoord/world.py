@@ -22,6 +22,8 @@ from pytest_runcoord.timekeeper import Timed, Timekeeper
 from pytest_runcoord.world_errors import (
     BoundReached,
     Denied,
+    FailedMeanwhile,
+    Inside,
     MomentMissed,
     ScenarioMistake,
     SubjectFault,
@@ -308,7 +310,10 @@ class World:
                 continue
             armed.reached = True
             self.history.add("world", incarnation.owner, f"at {moment}")
-            armed.action(incarnation)
+            try:
+                armed.action(incarnation)
+            except Exception as error:
+                raise FailedMeanwhile(error) from error
 
     def fault(self, incarnation: Incarnation, verb: str) -> str | None:
         for fault in incarnation.faults:
@@ -359,7 +364,17 @@ class World:
         """Tell the invariants that something may have happened."""
         if not self.unobserved:
             for observer in self.observers:
-                observer()
+                self.inside(observer)
+
+    def inside(self, act: Callable[[], None]) -> None:
+        """Do something of the scenario's own. When it fails in the middle of a subject's call, that goes past
+        the subject: its failure is neither the subject's nor for the subject to handle."""
+        try:
+            act()
+        except Exception as failure:
+            if self._calls:
+                raise Inside(failure) from failure
+            raise
 
 
 def _no_steps(step: Any) -> None:

@@ -9,6 +9,14 @@ class ScenarioMistake(Exception):
     """The scenario asks for what makes no sense in this world, such as opening an owner twice."""
 
 
+class Inside(BaseException):
+    """A failure of the scenario in the middle of a subject's call, which the subject must not handle."""
+
+    def __init__(self, failure: Exception) -> None:
+        super().__init__(str(failure))
+        self.failure = failure
+
+
 class BoundReached(BaseException):
     """The scenario does not end within its bounds."""
 
@@ -27,6 +35,14 @@ class SubjectFault(Exception):
     def __init__(self, verb: str, error: BaseException) -> None:
         super().__init__(f"{verb} raised {type(error).__name__}: {error}")
         self.verb, self.error = verb, error
+
+
+class FailedMeanwhile(BaseException):
+    """Something failed while code under test was in the middle of a call; that code must not handle it."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(str(error))
+        self.error = error
 
 
 class MomentMissed(Exception):

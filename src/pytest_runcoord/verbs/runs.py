@@ -36,7 +36,7 @@ SUBMITTED = (
 )
 
 MADE_ID = Argument(
-    "made_id", Flag(), "the coordinator makes the id; a new run gets the one that is named here", default=False
+    "made_id", Flag(), "the coordinator makes the id; a new run gets the one named here", default=False
 )
 
 

@@ -20,7 +20,9 @@ GROUPS = {"verbs": verbs.measure, "recovery": recovery.measure, "plugin": plugin
 def main(names: list[str]) -> int:
     unknown = sorted(set(names) - {*GROUPS, "loading"})
     if unknown:
-        print(f"no benchmark {', '.join(unknown)}; there are {', '.join([*GROUPS, 'loading'])}", file=sys.stderr)
+        print(
+            f"no benchmark {', '.join(unknown)}; there are {', '.join([*GROUPS, 'loading'])}", file=sys.stderr
+        )
         return 2
     with tempfile.TemporaryDirectory(dir=Path(__file__).parent) as place:
         for name, measure in GROUPS.items():

@@ -47,7 +47,9 @@ def measure(directory: Path) -> list[Ratio]:
         functions = place / "functions"
         functions.mkdir()
         for file in range(FILES):
-            body = "\n".join(f"def test_{number}() -> None:\n    assert True\n" for number in range(IN_A_FILE))
+            body = "\n".join(
+                f"def test_{number}() -> None:\n    assert True\n" for number in range(IN_A_FILE)
+            )
             (functions / f"test_{file}.py").write_text(body)
         for store in ("memory", "default"):
             (place / store).mkdir()
@@ -56,8 +58,20 @@ def measure(directory: Path) -> list[Ratio]:
                 (place / store / f"s{file}.runcoord.yaml").write_text("---\n".join(documents))
         trivial = lambda: _pytest(functions)  # noqa: E731
         return [
-            compare("1,000 scenarios, memory store", lambda: _pytest(place / "memory"), trivial, goal=4.0, rounds=5),
-            compare("1,000 scenarios, default store", lambda: _pytest(place / "default"), trivial, goal=12.0, rounds=5),
+            compare(
+                "1,000 scenarios, memory store",
+                lambda: _pytest(place / "memory"),
+                trivial,
+                goal=4.0,
+                rounds=5,
+            ),
+            compare(
+                "1,000 scenarios, default store",
+                lambda: _pytest(place / "default"),
+                trivial,
+                goal=12.0,
+                rounds=5,
+            ),
         ]
     finally:
         shutil.rmtree(place)
@@ -78,13 +92,28 @@ def loading(rounds: int = 15) -> float:
 
 
 def _pytest(directory: Path, *options: str, codes: tuple[int, ...] = (0,)) -> float:
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(directory), *options]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "--rootdir",
+        str(directory),
+        *options,
+    ]
     if not options and codes == (0,):
         command += ["-p", "runcoord"]
     environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     began = time.perf_counter()
     done = subprocess.run(
-        [*command, str(directory)], cwd=directory, env=environment, capture_output=True, text=True, check=False
+        [*command, str(directory)],
+        cwd=directory,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     seconds = time.perf_counter() - began
     if done.returncode not in codes:

@@ -37,7 +37,9 @@ def _filled(path: Path, clock: ManualClock, runs: int) -> None:
         coordinator.submit({"n": 0}, run_id="r0", destination="chat", task="as the others")
         coordinator.start(coordinator.claim("r0"))
     link = sqlite3.connect(path)
-    columns = [row[1] for row in link.execute("PRAGMA table_info(runs)") if row[1] not in ("seq", "run_id", "line")]
+    columns = [
+        row[1] for row in link.execute("PRAGMA table_info(runs)") if row[1] not in ("seq", "run_id", "line")
+    ]
     names = ", ".join(columns)
     with link:
         link.executemany(

@@ -47,8 +47,10 @@ def _measure(directory: Path, synchronous: str, goal: float) -> Ratio:
                 coordinator.submit({"n": 1}, run_id=name, destination="chat")
                 lease = coordinator.claim(name)
                 coordinator.start(lease)
-                coordinator.complete(lease, "completed", result="done")
-                coordinator.deliver()
+                done = coordinator.complete(lease, "completed", result="done")
+                assert done.delivery is not None
+                accepted.append(done.delivery.event.event_id)
+                coordinator.acknowledge(done.delivery)
 
         return timed(work)
 

@@ -244,14 +244,18 @@ print(json.dumps({{"said": said, "left": run_ids(store)}}))
 def test_a_child_forked_inside_a_transaction_is_refused_and_cannot_undo_it(tmp_path: Path) -> None:
     seen = run_program(
         """
+journal = path.with_name("store-journal")
 with store.transaction("write") as tx:
     tx.save([Change(run=accepted("parent's", now))])
-    said = in_child(lambda: [failure(run_ids, store), failure(opened)])
-print(json.dumps({"said": said, "left": run_ids(store), "anew": run_ids(opened())}))
+    before = journal.read_bytes()
+    said = in_child(lambda: [failure(run_ids, store), failure(opened), failure(tx.run, "before")])
+    kept = len(before) > 0 and journal.read_bytes() == before
+print(json.dumps({"said": said, "kept": kept, "left": run_ids(store), "anew": run_ids(opened())}))
 """,
         tmp_path,
     )
-    assert seen["said"] == ["StoreUnavailable", "StoreUnavailable"]
+    assert seen["said"] == ["StoreUnavailable"] * 3
+    assert seen["kept"] is True
     assert seen["left"] == seen["anew"] == ["before", "parent's"]
 
 

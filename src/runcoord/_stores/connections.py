@@ -58,14 +58,27 @@ class Link:
         self.in_use = False
         self.pid = os.getpid()
 
+    @property
+    def inherited(self) -> bool:
+        """Whether this process got the connection by being forked. It must not touch it, nor roll it back."""
+        return self.pid != os.getpid()
+
     def close(self) -> None:
         connection, self.connection = self.connection, None
-        if connection is not None and self.pid == os.getpid():
+        if connection is not None and not self.inherited:
             connection.close()
 
     def __del__(self) -> None:
         # The thread has ended, or the store was dropped without being closed.
         self.close()
+
+
+def forked_in_use(path: str) -> StoreUnavailable:
+    return StoreUnavailable(
+        f"this process was forked while the store was in use: {path}",
+        remedy="Fork outside of transactions, or start the child as a new program.",
+        path=path,
+    )
 
 
 class Connections:
@@ -123,11 +136,7 @@ class Connections:
                 f"the store is closed: {self.path}", remedy="Open it again.", path=self.path
             )
         if self._pid != os.getpid() or self.path in _unusable_here:
-            raise StoreUnavailable(
-                f"this process was forked while another thread was using the store: {self.path}",
-                remedy="Fork outside of transactions, or start the child as a new program.",
-                path=self.path,
-            )
+            raise forked_in_use(self.path)
 
     def _connected(self) -> sqlite3.Connection:
         uri = f"file:{quote(os.fsencode(self.path))}?mode=rw"

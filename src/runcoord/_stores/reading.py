@@ -18,7 +18,7 @@ from runcoord._core.limits import (
 )
 from runcoord._core.model import Command, Deadline, Event, EventState, Group, Instant, Run, State
 from runcoord._stores import rows, statements
-from runcoord._stores.connections import Connections, Link
+from runcoord._stores.connections import Connections, Link, forked_in_use
 from runcoord._stores.failures import BINDING_ERRORS, is_bad_text, is_locked, translated
 from runcoord._stores.rows import Decoder, Row
 from runcoord._stores.waiting import LockWait
@@ -68,6 +68,8 @@ class SqliteView:
     ) -> None:
         spoiled = True
         try:
+            if self._inherited:
+                return
             # Nothing was written, so there is nothing that a failure could undo.
             self._connection.execute(statements.COMMIT)
             spoiled = False
@@ -83,10 +85,17 @@ class SqliteView:
         self._tally.add(statements=self._statements)
 
     @property
+    def _inherited(self) -> bool:
+        return self._link is not None and self._link.inherited
+
+    @property
     def _connection(self) -> sqlite3.Connection:
-        if self._link is None or self._link.connection is None:
+        link = self._link
+        if link is None or link.connection is None:
             raise RuntimeError(f"the block of {self._verb!r} has ended; its view cannot be used any more")
-        return self._link.connection
+        if link.inherited:
+            raise forked_in_use(self._path)
+        return link.connection
 
     def _control(self, statement: str) -> None:
         """A statement of transaction control, repeated while the store is locked."""

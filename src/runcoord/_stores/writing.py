@@ -45,7 +45,7 @@ class SqliteTransaction(SqliteView):
                 self._commit()
                 spoiled = False
         finally:
-            if spoiled:
+            if spoiled and not self._inherited:
                 spoiled = not self._rolled_back()
             self._leave(spoiled=spoiled)
 

@@ -12,6 +12,7 @@ the others of the file still run; what spoils the file is raised as :class:`Scen
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -33,9 +34,17 @@ from ._core_schema import MAY_BE_MORE, NumberTooLong, resolve
 from ._limits import MAX_DOCUMENTS, MAX_NESTING, MAX_NODES, MAX_NUMBER_CHARACTERS
 from ._nodes import ListNode, MappingNode, Mark, Node, Plain, ScalarNode
 from ._positions import Position, ScenarioError, ScenarioFileError, shown
+from ._scenario_text import at_index
+from ._syntax_errors import syntax_error, too_deep
 
 PARSER: Callable[[str], Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """Gives events. The pure one is about eight times slower and words its errors differently."""
+
+
+PARSER_NESTING = 1_000
+"""Brackets inside each other that no parser gets to see; newer libyaml stops at as many by itself."""
+
+_BRACKET = re.compile(r"[\[\]{}]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +63,13 @@ class Document:
 
 def read_documents(text: str, path: str) -> list[Document]:
     """All documents of a file; raises :class:`ScenarioFileError` where it is not YAML, empty or too large."""
+    if text.count("[") + text.count("{") > PARSER_NESTING:
+        _check_brackets(text, path)
     reader = _Reader(text, path)
     try:
         documents = reader.read_all()
     except yaml.MarkedYAMLError as error:
-        raise _syntax_error(error, text, path, reader) from error
+        raise syntax_error(error, text, path, reader.open) from error
     except (yaml.YAMLError, RecursionError) as error:
         raise ScenarioFileError(
             Position(path, 1, 1), f"the file is not YAML: {error}", "correct it"
@@ -181,11 +192,7 @@ class _Reader:
         if is_alias:
             return ScalarNode(None, f"*{event.anchor}", event.start_mark, key_mark)
         if len(self.open) == MAX_NESTING:
-            raise ScenarioFileError(
-                self._position(event),
-                f"lists and mappings are nested deeper than {MAX_NESTING}",
-                "flatten it; if no nesting is meant, look for a bracket that is not closed",
-            )
+            raise too_deep(self._position(event))
         form = MappingNode if type(event) is MappingStartEvent else ListNode
         node = form(event.start_mark, key_mark)
         self.open.append(node)
@@ -267,52 +274,14 @@ class _Reader:
             self._refuse(position, "the file declares tags", "remove the directive: scenarios have no tags")
 
 
-# --- what the parser says, in words that help -----------------------------------------------------
+def _check_brackets(text: str, path: str) -> None:
+    """Stops at brackets that are absurdly deep, on which some parsers would work for hours.
 
-_SYNTAX = (
-    (
-        "mapping values are not allowed",
-        "a ':' stands where no key can be",
-        "quote the value if ': ' belongs to it; else correct the indentation",
-    ),
-    ("undefined alias", "an alias is used", "write the value out: scenarios have no anchors and aliases"),
-    (
-        "did not find expected <document start>",
-        "the text goes on where the scenario ended",
-        "indent it like the keys above it, or begin a new scenario with '---'",
-    ),
-    ("did not find expected key", "a key is expected here", "indent it like the keys above it"),
-    ("did not find expected '-' indicator", "a list goes on without '-'", "begin each entry with '- '"),
-    ("could not find expected ':'", "a key has no ':'", "write 'key: value'"),
-)
-
-
-def _syntax_error(error: yaml.MarkedYAMLError, text: str, path: str, reader: _Reader) -> ScenarioFileError:
-    mark = error.problem_mark or error.context_mark
-    if mark is None:
-        return ScenarioFileError(Position(path, 1, 1), f"the file is not YAML: {error}", "correct it")
-    said = error.problem or "it cannot be read"
-    position = Position(path, mark.line + 1, mark.column + 1)
-    lines = text.splitlines()
-    at = lines[mark.line][mark.column : mark.column + 1] if mark.line < len(lines) else ""
-    if at == "\t":
-        return ScenarioFileError(position, "a tab is used for indentation", "use spaces")
-    if "quoted scalar" in (error.context or "") and "end of stream" in said and error.context_mark:
-        opened = Position(path, error.context_mark.line + 1, error.context_mark.column + 1)
-        return ScenarioFileError(opened, "the quoted text that begins here does not end", "close the quote")
-    if at in ("@", "`", "%"):
-        return ScenarioFileError(position, f"a value cannot begin with '{at}'", "quote it")
-    flow = [node for node in reader.open if text[node.mark.index : node.mark.index + 1] in ("[", "{")]
-    if flow:
-        kind, closing = ("list", "]") if isinstance(flow[-1], ListNode) else ("mapping", "}")
-        opened = Position(path, flow[-1].line, flow[-1].column)
-        return ScenarioFileError(
-            position,
-            f"the {kind} that begins in line {opened.line}, column {opened.column} breaks off",
-            f"close it with '{closing}', and put a ',' between entries",
-        )
-    for part, problem, remedy in _SYNTAX:
-        if part in said:
-            return ScenarioFileError(position, problem, remedy)
-    context = f" {error.context}" if error.context else ""
-    return ScenarioFileError(position, f"this is not YAML: {said}{context}", "correct the syntax here")
+    They look ahead for the end of a key and ask every open bracket at every token. Brackets inside quotes
+    count too: nobody has a thousand of them that are not closed.
+    """
+    depth = 0
+    for found in _BRACKET.finditer(text):
+        depth += 1 if found.group() in "[{" else -1
+        if depth > PARSER_NESTING:
+            raise too_deep(at_index(text, found.start(), path))

@@ -48,6 +48,8 @@ from ._strict_yaml import Document, read_documents
 from .vocabulary import Registry
 
 __all__ = [
+    "HEADER",
+    "KEYS",
     "VERSION",
     "AnyScenario",
     "AxisChoice",

@@ -49,6 +49,11 @@ class Destination:
         """Whether events of this run meet its behaviour, where that is not simply to accept."""
         return not self.healthy and self.only in ("", run_id) and (self.times is None or self.times > 0)
 
+    def holds_up(self, run_id: str) -> bool:
+        """Whether events of this run may have to wait: what takes its time holds up all of its own."""
+        slow = self.takes > 0 or self.behaviour == "hangs"
+        return not self.healthy and (slow or self.only in ("", run_id))
+
     def offer(self, message: Message, wait: Callable[[float], None]) -> None:
         """Raises what a real destination would."""
         self.offered.append(message)

@@ -46,6 +46,8 @@ class Handle:
     incarnation: int
     run: str | None
     epoch: int | None
+    event: str | None = None
+    attempt: int | None = None
 
 
 @dataclass(slots=True)

@@ -23,9 +23,10 @@ class Post:
         ``patience`` is how many seconds the caller waits, ``None`` for ever. A destination that takes longer
         accepts the message all the same, when it is done and nobody listens any more.
         """
-        place = self._destinations[message.destination]
+        place = self._destinations.get(message.destination) or Destination(message.destination, "down")
         said = {
             "event": message.event_id,
+            "event_kind": message.kind,
             "attempt": message.attempt,
             "run": message.run_id,
             "destination": message.destination,

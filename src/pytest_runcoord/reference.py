@@ -233,6 +233,10 @@ class ReferenceSession:
         self._coordinator.postpone(delivery, reason)
         return Answer({"event": delivery.event.event_id, "attempt": delivery.attempt})
 
+    def refuse(self, delivery: Delivery, reason: str) -> Answer:
+        self._coordinator.refuse(delivery, reason)
+        return Answer({"event": delivery.event.event_id, "attempt": delivery.attempt})
+
     def replay(self, event: str, destination: str = "") -> Answer:
         again = self._coordinator.replay(event, destination=destination)
         return Answer({"event": again.event_id, "destination": again.destination})

@@ -86,4 +86,5 @@ def _event_seen(event: Event) -> EventSeen:
         event.body,
         event.reason,
         event.due,
+        event.told,
     )

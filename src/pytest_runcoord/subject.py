@@ -84,6 +84,8 @@ class EventSeen:
     body: str
     reason: str
     due: Deadline | None = None
+    told: bool = False
+    """Held, and the operator was told."""
 
 
 @dataclass(frozen=True, slots=True)

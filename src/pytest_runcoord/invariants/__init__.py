@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from pytest_runcoord.invariants.base import Invariant, Violated, Watch
 from pytest_runcoord.invariants.delivery import (
+    AcknowledgedStays,
     DeliveredToSomeone,
     NothingLost,
     ResultKept,
@@ -26,6 +27,7 @@ from pytest_runcoord.invariants.progress import (
 )
 from pytest_runcoord.invariants.silence import NothingUnasked
 from pytest_runcoord.invariants.starting import StartsOnce
+from pytest_runcoord.invariants.summaries import GroupAddsUp, HeldIsTold
 from pytest_runcoord.invariants.verdicts import OneOutcome, StopWins
 
 INVARIANTS: tuple[type[Invariant], ...] = (
@@ -39,10 +41,13 @@ INVARIANTS: tuple[type[Invariant], ...] = (
     Converges,
     StopWins,
     DeliveredToSomeone,
+    AcknowledgedStays,
     SameEventSameBytes,
     NothingLost,
     ResultKept,
     OneBadApple,
+    GroupAddsUp,
+    HeldIsTold,
     IdleIsFree,
     WorkInProportion,
     NoSilentZero,

@@ -8,21 +8,24 @@ from pytest_runcoord.history import Entry
 from pytest_runcoord.invariants.base import Invariant
 from pytest_runcoord.subject import Snapshot
 
+DELIVERING = frozenset({"deliver", "recover", "startup", "dispatch"})
+"""Verbs that send what is due, or hand it out."""
+
 
 class DeliveredToSomeone(Invariant):
     id = "delivered-to-someone"
-    says = "Nothing is acknowledged without an acceptance by its destination."
+    says = "Nothing is acknowledged without an acceptance of that attempt by its destination."
     needs = frozenset({"outbox"})
 
     def __init__(self, *world: object) -> None:
         super().__init__(*world)  # type: ignore[arg-type]
-        self._accepted: set[str] = set()
+        self._accepted: set[tuple[str, int]] = set()
 
     def see(self, entry: Entry, before: Snapshot) -> None:
         if (entry.kind == "message" and entry.status == "accepted") or (
             entry.kind == "world" and entry.what == "accepted elsewhere"
         ):
-            self._accepted.add(str(entry.data["event"]))
+            self._accepted.add((entry.data["event"], entry.data["attempt"]))
 
     def compare(self, before: Snapshot, after: Snapshot) -> None:
         for event_id, event in after.events.items():
@@ -30,12 +33,40 @@ class DeliveredToSomeone(Invariant):
             if event.state != "delivered" or (earlier is not None and earlier.state == "delivered"):
                 continue
             self.exercised += 1
-            if event_id not in self._accepted or not event.destination:
+            if (event_id, event.attempt) not in self._accepted or not event.destination:
+                by = event.destination or "some destination"
                 self.fail(
                     f"{event_id} counts as delivered, and nobody accepted it",
-                    expected=f"an acceptance by {event.destination or 'some destination'!r}",
+                    expected=f"an acceptance of attempt {event.attempt} by {by}",
                     seen="none",
                 )
+
+
+class AcknowledgedStays(Invariant):
+    id = "acknowledged-stays"
+    says = "An acknowledged event stays acknowledged and is not sent again."
+    needs = frozenset({"outbox"})
+
+    def __init__(self, *world: object) -> None:
+        super().__init__(*world)  # type: ignore[arg-type]
+        self._done: set[str] = set()
+
+    def see(self, entry: Entry, before: Snapshot) -> None:
+        if entry.kind == "message" and entry.data["event"] in self._done:
+            self.fail(
+                f"{entry.data['event']} was acknowledged and is sent again",
+                expected="nothing more is sent",
+                seen=f"{entry.what} by {entry.actor}, attempt {entry.data['attempt']}",
+            )
+        elif entry.kind == "verb" and entry.what in DELIVERING and entry.status == "ok":
+            self.exercised += len(self._done)
+
+    def compare(self, before: Snapshot, after: Snapshot) -> None:
+        for event_id, event in after.events.items():
+            if event.state == "delivered":
+                self._done.add(event_id)
+            elif event_id in self._done:
+                self.fail(f"{event_id} was acknowledged before", expected="still delivered", seen=event.state)
 
 
 class SameEventSameBytes(Invariant):
@@ -46,23 +77,29 @@ class SameEventSameBytes(Invariant):
     def __init__(self, *world: object) -> None:
         super().__init__(*world)  # type: ignore[arg-type]
         self._bodies: dict[str, bytes] = {}
+        self._terminal: dict[str, str] = {}
 
     def see(self, entry: Entry, before: Snapshot) -> None:
         if entry.kind != "message":
             return
         event, body = str(entry.data["event"]), entry.data["body"]
+        self.exercised += event in self._bodies
         earlier = self._bodies.setdefault(event, body)
-        if earlier is not body:
-            self.exercised += 1
         if earlier != body:
             self.fail(
                 f"two copies of {event} differ",
                 expected=earlier.decode(errors="replace"),
                 seen=body.decode(errors="replace"),
             )
+        if entry.data["event_kind"] == "run.finished":
+            known = self._terminal.setdefault(str(entry.data["run"]), event)
+            if known != event:
+                self.fail(f"{known} was sent again under another id", expected=known, seen=event)
 
     def compare(self, before: Snapshot, after: Snapshot) -> None:
         for event_id, event in after.events.items():
+            if event is before.events.get(event_id):
+                continue
             sent = self._bodies.get(event_id)
             if sent is not None and sent != event.body.encode():
                 self.fail(

@@ -73,7 +73,16 @@ def keep(
 ) -> None:
     """Remember what a step gave under ``name`` (its ``as``, or a name of our own)."""
     run = values.get("run") or step.args.get("run")
-    handle = Handle(name, kind, incarnation.owner, incarnation.number, run, values.get("epoch"))
+    handle = Handle(
+        name,
+        kind,
+        incarnation.owner,
+        incarnation.number,
+        run,
+        values.get("epoch"),
+        values.get("event"),
+        values.get("attempt"),
+    )
     world.handles[name] = handle
     if run is not None:
         world.latest[incarnation.owner_id, run, kind] = name

@@ -46,8 +46,10 @@ def register(registry: Registry) -> None:
     )
     def acknowledge(world: World, step: Step) -> None:
         handle = world.handles.get(step.options.get("with", ""))
-        if handle is not None and handle.run is not None:
-            world.history.add("world", handle.owner, "accepted elsewhere", event=f"{handle.run}/finished")
+        if handle is not None and handle.event is not None:
+            world.history.add(
+                "world", handle.owner, "accepted elsewhere", event=handle.event, attempt=handle.attempt
+            )
         world.answers["acknowledge"] = ask_with(world, step, "acknowledge", "delivery")
 
     @registry.step(
@@ -62,6 +64,20 @@ def register(registry: Registry) -> None:
     def postpone(world: World, step: Step) -> None:
         world.answers["postpone"] = ask_with(
             world, step, "postpone", "delivery", {"reason": step.args["reason"]}
+        )
+
+    @registry.step(
+        "refuse",
+        group="outbox",
+        says="The destination refused an attempt made by hand for good; the event is held.",
+        capability="outbox",
+        arguments=(Argument("reason", Text(), "why", default="refused"),),
+        options=("by", "with", "refused", "crash_at"),
+        example="refuse: {with: try1}",
+    )
+    def refuse(world: World, step: Step) -> None:
+        world.answers["refuse"] = ask_with(
+            world, step, "refuse", "delivery", {"reason": step.args["reason"]}
         )
 
     @registry.step(

@@ -111,8 +111,22 @@ SELECT run_id FROM (
     SELECT seq, run_id FROM runs {_LEASED}
         AND state = 'claimed' AND lease_boot > :boot AND lease_wall <= :wall
 ) ORDER BY +seq LIMIT :limit"""
-#: Running runs whose lease ran out, is implausible or is missing, claimed ones whose lease is implausible,
-#: and runs of an unknown state, by run id.
+
+
+def _no_lease(state: str) -> str:
+    """Runs of one state whose lease is missing or no time: no clock ever finds it expired. To SQLite a
+    missing value is below every number, and a text above."""
+    leased = f"SELECT run_id FROM runs {_LEASED} AND run_id > :after AND state = '{state}'"
+    return f"""
+        {leased} AND lease_boot IS NULL
+        UNION ALL
+        {leased} AND lease_boot = :boot AND lease_boottime IS NULL
+        UNION ALL
+        {leased} AND lease_boot = :boot AND lease_boottime >= ''"""
+
+
+#: Running runs whose lease ran out, claimed or running ones whose lease is implausible or none, and runs of
+#: an unknown state, by run id.
 RECOVERABLE = f"""
 SELECT run_id FROM (
     SELECT run_id FROM runs {_LEASED} AND run_id > :after
@@ -124,7 +138,9 @@ SELECT run_id FROM (
     SELECT run_id FROM runs {_LEASED} AND run_id > :after
         AND state = 'running' AND lease_boot > :boot AND (lease_wall <= :wall OR lease_wall - :wall > :cap)
     UNION ALL
-    SELECT run_id FROM runs {_LEASED} AND run_id > :after AND state = 'running' AND lease_boot IS NULL
+    {_no_lease("running")}
+    UNION ALL
+    {_no_lease("claimed")}
     UNION ALL
     SELECT run_id FROM runs {_LEASED} AND run_id > :after
         AND state = 'claimed' AND lease_boot < :boot AND lease_wall - :wall > :cap

@@ -80,6 +80,23 @@ class BadRowContract(StoreCase):
     def test_a_running_run_without_an_owner_is_named_and_the_others_are_recovered(self) -> None:
         self.require_isolated("owner", "")
 
+    def test_a_lease_that_is_no_time_is_in_the_sweep_though_no_clock_finds_it_expired(self) -> None:
+        self.require_in_sweep("lease_boottime", "tomorrow")
+
+    def test_a_lease_without_a_time_is_in_the_sweep_though_no_clock_finds_it_expired(self) -> None:
+        self.require_in_sweep("lease_boottime", None)
+
+    def require_in_sweep(self, column: str, value: object) -> None:
+        self.arrange()
+        for run_id in ("c2", "r2"):
+            self.plant(self.store, "runs", run_id, column, value)
+        bad: list[BadRow] = []
+        with self.store.view("look") as view:
+            found = view.recoverable(self.now, 9)
+            require_equal(found, ["c2", "r1", "r2", "r3"])
+            require_equal(ids(view.load_runs(found, bad)), ["r1", "r3"])
+        require_equal([row.key for row in bad], ["c2", "r2"])
+
     def require_isolated(self, column: str, value: object) -> None:
         self.arrange()
         self.plant(self.store, "runs", "r2", column, value)

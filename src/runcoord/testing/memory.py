@@ -39,7 +39,8 @@ class MemoryStore:
         """Make a row undecodable, as if ``column`` held ``value``: for tests of how bad rows are isolated.
 
         ``table`` is ``runs``, ``commands``, ``events`` or ``groups``. A planted ``state`` takes the row out
-        of every list that asks for a state. ``KeyError`` when there is no such row.
+        of every list that asks for a state; a planted ``lease_boottime`` is no time. ``KeyError`` when there
+        is no such row.
         """
         rows: dict[str, Any] = getattr(self.data, table)
         rows[key]

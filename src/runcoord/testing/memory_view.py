@@ -116,18 +116,18 @@ class MemoryView:
 
     def recoverable(self, now: Instant, limit: int, after: str = "") -> list[str]:
         self._count()
-        found = [
+        found = {
             run.run_id
             for run in self._unfinished()
             if run.run_id > after
             and run.lease is not None
             and (run.lease.implausible(now) or (run.state is State.RUNNING and run.lease.passed(now)))
-        ]
-        found += [
+        }
+        found |= {
             key
-            for table, key in self._data.planted
-            if table == "runs" and key > after and self._state_unknown(table, key)
-        ]
+            for (table, key), (column, _) in self._data.planted.items()
+            if table == "runs" and key > after and column in {"state", "lease_boottime"}
+        }
         return sorted(found)[:limit]
 
     def _unfinished(self) -> Iterable[Run]:

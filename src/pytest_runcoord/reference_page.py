@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
+from collections.abc import Mapping as MappingOf
 
 from ._limits import DEFAULT_HEAL_SWEEPS, MAX_NESTING, MAX_SCENARIO_BYTES, MAX_STEPS, MAX_VARIANTS
 from .scenario import HEADER
 from .schema import may_stand_alone
-from .vocabulary import Argument, Registry, Word
+from .vocabulary import Argument, Choice, Duration, Either, Kind, ListOf, Mapping, Record, Registry, Word
 
 
 def reference_page(registry: Registry) -> str:
@@ -73,7 +74,7 @@ def _key_row(argument: Argument) -> list[str]:
     return [f"`{argument.name}`", argument.says + required, argument.kind.describe()]
 
 
-def _section(title: str, says: str, words: Mapping[str, Word]) -> Iterator[str]:
+def _section(title: str, says: str, words: MappingOf[str, Word]) -> Iterator[str]:
     if not words:
         return
     yield f"## {title}"
@@ -94,10 +95,12 @@ def _word(word: Word) -> Iterator[str]:
     yield f"{word.says}{needs}{alone}"
     if word.value is not None:
         yield f"Value: {word.value.describe()}."
+        yield from _inside("the value", word.value)
+        yield from _keys_inside(word.value)
     if word.arguments:
-        yield _table(
-            ["argument", "meaning", "value", "default"], [_argument_row(each) for each in word.arguments]
-        )
+        yield _argument_table("argument", word.arguments)
+    for argument in word.arguments:
+        yield from _inside(f"`{argument.name}`", argument.kind)
     if word.key:
         names = ", ".join(f"`{each}`" for each in word.key)
         yield f"Two of them with the same {names} must not contradict each other."
@@ -108,19 +111,50 @@ def _word(word: Word) -> Iterator[str]:
         yield f"```yaml\n{lead}{word.example}\n```"
 
 
+def _inside(name: str, kind: Kind) -> Iterator[str]:
+    """What the words mean that a value may have."""
+    if isinstance(kind, Choice) and any(kind.meanings.values()):
+        words = "\n".join(f"- `{word}`: {says}" for word, says in kind.meanings.items())
+        yield f"Words of {name}:\n\n{words}"
+    elif isinstance(kind, Either):
+        for each in kind.kinds:
+            yield from _inside(name, each)
+    elif isinstance(kind, ListOf | Mapping):
+        yield from _inside(name, kind.kind)
+
+
+def _keys_inside(kind: Kind) -> Iterator[str]:
+    """The keys of a mapping that belongs to the value of a word."""
+    if isinstance(kind, Record):
+        yield "Keys of the mapping:"
+        yield _argument_table("key", kind.arguments.values())
+    elif isinstance(kind, Either):
+        for each in kind.kinds:
+            yield from _keys_inside(each)
+    elif isinstance(kind, ListOf | Mapping):
+        yield from _keys_inside(kind.kind)
+
+
+def _argument_table(head: str, arguments: Iterable[Argument]) -> str:
+    return _table([head, "meaning", "value", "default"], [_argument_row(each) for each in arguments])
+
+
 def _argument_row(argument: Argument) -> list[str]:
     default = (
         "required"
         if argument.required
         else ""
         if argument.default is None
-        else f"`{_value(argument.default)}`"
+        else f"`{_value(argument.default, argument.kind)}`"
     )
     direct = " *(direct)*" if argument.shorthand else ""
     return [f"`{argument.name}`{direct}", argument.says, argument.kind.describe(), default]
 
 
-def _value(value: object) -> str:
+def _value(value: object, kind: Kind) -> str:
+    """A default as a scenario would write it."""
+    if isinstance(kind, Duration) and isinstance(value, float):
+        return f"{value:g}s" if value >= 1 or not value else f"{value * 1000:g}ms"
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
@@ -141,14 +175,16 @@ def _axes(registry: Registry) -> Iterator[str]:
             f"`{axis.name}`",
             axis.says,
             axis.kind.describe(),
-            "" if axis.default is None else f"`{_value(axis.default)}`",
+            "" if axis.default is None else f"`{_value(axis.default, axis.kind)}`",
         ]
         for axis in registry.axes.values()
     ]
     yield _table(["axis", "meaning", "value", "default"], rows)
+    for axis in registry.axes.values():
+        yield from _inside(f"`{axis.name}`", axis.kind)
 
 
-def _list(title: str, says: str, meanings: Mapping[str, str]) -> Iterator[str]:
+def _list(title: str, says: str, meanings: MappingOf[str, str]) -> Iterator[str]:
     if not meanings:
         return
     yield f"## {title}"

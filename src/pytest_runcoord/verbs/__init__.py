@@ -11,7 +11,7 @@ from pytest_runcoord.moments import MOMENTS
 from pytest_runcoord.subject import CAPABILITIES
 from pytest_runcoord.verbs import expectations, faults, given, many, outbox, owners, runs, time, work
 from pytest_runcoord.vocabulary import Choice, Registry
-from runcoord.errors import refusal_codes, store_error_codes
+from runcoord.errors import StoreError, refusal_codes, store_error_codes
 
 AXES: dict[str, dict[str, str]] = {
     "store": {
@@ -26,10 +26,7 @@ AXES: dict[str, dict[str, str]] = {
     },
 }
 EXCUSES = {"unknown-run": ("run",), "unknown-event": ("run",)}
-_MEANINGS = {
-    "refused": "any refusal by a rule",
-    "store-error": "any failure of the store",
-}
+_MEANINGS = {StoreError.code: "The store failed in a way that has no name of its own."}
 
 
 def build_registry() -> Registry:
@@ -39,7 +36,7 @@ def build_registry() -> Registry:
         registry.capability(name, says=says)
     for name, says in MOMENTS.items():
         registry.moment(name, says=says)
-    for code in (*refusal_codes(), *store_error_codes()):
+    for code in (*refusal_codes(), StoreError.code, *store_error_codes()):
         registry.refusal(code, says=_meaning(code), excuses=EXCUSES.get(code, ()))
     for name, values in AXES.items():
         registry.axis(

@@ -234,6 +234,7 @@ class VariantItem(ScenarioItem):
             path=self.file.shown_as,
             line=self.line,
             rerun=self.rerun_command(),
+            says=self.scenario.says,
             width=_width(self.config),
             brief=self.config.getoption("tbstyle") == "short",
         )

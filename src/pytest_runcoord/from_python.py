@@ -34,6 +34,7 @@ class CheckedResult(RunResult):
     path: str = ""
     line: int = 1
     source: str = ""
+    says: str = ""
 
     def check(self) -> CheckedResult:
         """This result if it is a pass; raises :class:`ScenarioFailed` with the whole report if it is not.
@@ -49,7 +50,7 @@ class CheckedResult(RunResult):
 
     def report(self) -> FailureText:
         """What ``pytest`` would show of this result, were it a test of its own."""
-        return failure_text(self, self.source, path=self.path, line=self.line, rerun="")
+        return failure_text(self, self.source, path=self.path, line=self.line, rerun="", says=self.says)
 
 
 class ScenarioRunner:
@@ -74,7 +75,9 @@ class ScenarioRunner:
         chosen = _scenario(found, scenario)
         result = run_variant(chosen, _variant(chosen, variant), subject=subject)
         known = {each.name: getattr(result, each.name) for each in dataclasses.fields(RunResult)}
-        return CheckedResult(**known, path=found.path, line=chosen.position.line, source=found.text)
+        return CheckedResult(
+            **known, path=found.path, line=chosen.position.line, source=found.text, says=chosen.says
+        )
 
     def _load(self, source: str | Path) -> ScenarioFile:
         registry = default_registry()

@@ -68,14 +68,15 @@ def failure_text(
     path: str,
     line: int,
     rerun: str,
+    says: str = "",
     width: int = 80,
     brief: bool = False,
 ) -> FailureText:
     """Everything a report says about a result that is not a pass.
 
-    ``source`` is the text of the file as it was when the scenario was read; ``path`` is how to name the file
-    to the reader, ``line`` where the scenario begins, for results that name no line of their own. ``brief``
-    leaves out the file's lines around the failure and most of the history.
+    ``says`` is the scenario's own sentence. ``source`` is the text of the file as it was when the scenario
+    was read; ``path`` is how to name the file to the reader, ``line`` where the scenario begins, for results
+    that name no line of their own. ``brief`` leaves out the file's lines around it and most of the history.
     """
     width = max(NARROWEST, min(width, WIDEST))
     failure = result.failure
@@ -87,7 +88,7 @@ def failure_text(
         at,
         message(result),
         shown,
-        _verdict(result, source, at, width, excerpted=bool(shown)),
+        _verdict(result, says, source if shown else "", at, width),
         history,
         [f"Rerun: {rerun}"] if rerun else [],
     )
@@ -138,14 +139,14 @@ def _visible(line: str) -> str:
     return text if len(line) <= WIDEST else f"{text}…"
 
 
-def _verdict(result: RunResult, source: str, line: int, width: int, *, excerpted: bool) -> list[str]:
+def _verdict(result: RunResult, says: str, source: str, line: int, width: int) -> list[str]:
+    """``source`` is empty where the reader does not see the lines around."""
     failure = result.failure
-    rows: list[tuple[str, str]] = []
-    if failure is None:
-        return []
-    if failure.step and not (excerpted and _stands_at(source, line, failure)):
-        rows.append(("step", failure.step))
-    rows += [("expected", failure.expected), ("seen", failure.seen), ("remedy", failure.remedy)]
+    rows = [("says", says)]
+    if failure is not None:
+        if failure.step and not (source and _stands_at(source, line, failure)):
+            rows.append(("step", failure.step))
+        rows += [("expected", failure.expected), ("seen", failure.seen), ("remedy", failure.remedy)]
     if result.choices:
         rows.append(("variant", ", ".join(f"{axis} {value}" for axis, value in result.choices.items())))
     rows = [(label, " ".join(text.split())) for label, text in rows if text]
@@ -196,9 +197,9 @@ def history_table(history: Sequence[Line], line: int, width: int, limit: int = H
         mark = ">" if each.step == line else " "
         rows += _with_detail(f"{mark} {row}", each.detail, left, width, below)
     total = len(history)
-    count = f"the last {len(shown)} of {total}" if total > len(shown) else f"all {total}"
+    count = f"the last {len(shown)} of {total} lines" if total > len(shown) else "complete"
     clocks = "the same on all three clocks" if table[0][0] == ONE_CLOCK else "by clock"
-    return [f"History, {count} lines; seconds since the start, {clocks}:", *rows]
+    return [f"History, {count}; seconds since the start, {clocks}:", *rows]
 
 
 def _row(cells: Sequence[str], aligns: Sequence[str], widths: Sequence[int]) -> str:

@@ -47,10 +47,13 @@ def test_a_failure_shows_place_lines_expected_seen_history_and_rerun_in_this_ord
         "  10 |   - advance: 1s",
         "",
     ]
-    assert lines[9] == "E   expected: refused as lease-held"
-    assert lines[10] == "E   seen:     accepted"
+    assert lines[9:12] == [
+        "E   says:     A first claim is refused.",
+        "E   expected: refused as lease-held",
+        "E   seen:     accepted",
+    ]
     assert lines[-1] == "Rerun: pytest -p runcoord a.runcoord.yaml::never-refused::default"
-    history = lines[lines.index("", 11) + 1 : -2]
+    history = lines[lines.index("", 12) + 1 : -2]
     assert history[0].startswith("History, ")
     # The suspend moved two of the clocks and not the third, so there are two columns of time.
     assert history[1].split()[:4] == ["wall=boot", "mono", "line", "actor"]

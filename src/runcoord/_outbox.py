@@ -48,13 +48,8 @@ class _Drain:
     """Seconds that each destination has taken."""
     report: DrainReport = field(default_factory=DrainReport)
 
-    def left(self, target: str, now: float) -> float:
-        """Seconds that ``target`` may take, 0 when a turn is not worth its call any more."""
-        left = min(self.end - now, limits.DESTINATION_SECONDS - self.used[target])
-        return left if left >= limits.LEAST_TURN_SECONDS else 0.0
-
     def spent(self) -> set[str]:
-        """Destinations that have used up their time."""
+        """Destinations that have used up their time, but for less than one turn is worth."""
         most = limits.DESTINATION_SECONDS - limits.LEAST_TURN_SECONDS
         return {target for target, used in self.used.items() if used > most}
 
@@ -172,8 +167,8 @@ class Outbox:
         while lanes:
             for target, lane in list(lanes.items()):
                 began = self._clock.boottime()
-                left = drain.left(target, began)
-                made = sender.offer(target, lane, left) if left else []
+                over = began >= drain.end or target in drain.spent()
+                made = [] if over else sender.offer(target, lane)
                 now = self._clock.boottime()
                 drain.used[target] += now - began if made else limits.DESTINATION_SECONDS
                 answers += made

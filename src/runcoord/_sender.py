@@ -42,12 +42,13 @@ class Sender:
         with self._lock:
             return set(self._stuck)
 
-    def offer(self, target: str, attempts: list[Delivery], seconds: float) -> list[Answered]:
+    def offer(self, target: str, attempts: list[Delivery]) -> list[Answered]:
         """Offer ``target`` events in their order, for about a second; the rest is for another turn.
 
-        A call that has not returned after ``seconds`` counts as a failed attempt. Empty when nothing could be
-        offered.
+        What has not been answered when the turn should be long over counts as a failed attempt. Empty when
+        nothing could be offered.
         """
+        seconds = limits.SEND_SECONDS
         answered: list[Answered] = []
         given_up, returned = threading.Event(), threading.Event()
 
@@ -103,7 +104,7 @@ class Sender:
             reason = str(refusal) or "refused by its destination"
             log.warning("event held", extra={"event": event.event_id, "destination": event.destination})
             return Answered(delivery, lambda current, made, _: deliveries.refused(current, made, reason))
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001  whatever it raises is its answer
             log.info("delivery postponed", extra={"event": event.event_id, "destination": event.destination})
             return _postponed(delivery, f"{type(error).__name__}: {error}")
         return Answered(delivery, deliveries.accepted)

@@ -48,9 +48,11 @@ MAX_DELIVERY_BACKOFF_SECONDS = 300.0
 """Longest wait between two tries (origin)."""
 MAX_DELIVERY_ATTEMPTS = 300
 """Tries before an event is held for the operator: about a day at the longest wait."""
+SEND_SECONDS = 10.0
+"""Longest wait for a destination in one turn; an event that was not answered by then is sent again later."""
 DESTINATION_SECONDS = 10.0
-"""Time that one destination may use up in one drain; its other events wait for the next, so that a slow
-destination does not hold up the rest. Also the bound on one call."""
+"""Time after which a destination gets no further turn in one drain; its other events wait for the next, so
+that a slow destination does not hold up the rest."""
 LEAST_TURN_SECONDS = 0.01
 """What is left of that time below which no further call is begun."""
 MAX_STUCK_DESTINATIONS = 64

@@ -1,0 +1,334 @@
+"""SQLite and memory are driven through the same random lives and must give the same answers throughout."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from runcoord._core import deliveries, requests, submission
+from runcoord._core.decide import decide
+from runcoord._core.events import digest_event, group_event
+from runcoord._stores.connections import Tuning
+from runcoord._stores.sqlite import SqliteStore
+from runcoord.errors import Refused, VersionConflict
+from runcoord.ports import Change, Command, Event, EventState, Group, Lease, Outcome, Run, Spec, State, View
+from runcoord.testing import CountingIds, ManualClock, MemoryStore
+
+from .sqlite_files import opened
+
+OWNERS = st.sampled_from(["ann", "bob"])
+PICK = st.integers(0, 10_000)
+SECONDS = st.sampled_from([0.1, 1.0, 59.9, 60.0, 61.0, 90.0, 300.0, 301.0, 3_600.0, 4_000.0, 100_000.0])
+TEXT = st.text(st.characters(codec="utf-8"), max_size=8)
+UNSYNCED = Tuning(synchronous="OFF")
+
+
+class _UndoneError(Exception):
+    """Raised inside a block, so that it is undone."""
+
+
+def answers(view: View, clock: ManualClock) -> dict[str, Any]:
+    """Everything that a view says, whole and in pages."""
+    now = clock.now()
+    runs, events = view.runs(limit=999), view.events(limit=999)
+    middle = runs[len(runs) // 2].run_id if runs else ""
+    seq = events[len(events) // 2].seq if events else 0
+    said: dict[str, Any] = {
+        "runs": runs,
+        "runs after": view.runs(after=middle, limit=2),
+        "events": events,
+        "events after": view.events(after=seq, limit=2),
+        "claimable": [view.claimable(now, limit) for limit in (1, 3, 999)],
+        "recoverable": [
+            view.recoverable(now, 2),
+            view.recoverable(now, 999, middle),
+            view.recoverable(now, 999),
+        ],
+        "next due": view.next_due(),
+        "untold": [view.untold_held(2), view.untold_held(999), view.count_untold_held()],
+        "finished before": [view.finished_before(wall, 3) for wall in (now.wall, now.wall - 90.0, math.inf)],
+        "load runs": view.load_runs([run.run_id for run in reversed(runs)] + ["nobody"], []),
+        "load events": view.load_events([each.event_id for each in reversed(events)], []),
+        "of a run": view.events(run_id=middle, limit=9) if middle else [],
+    }
+    for owner in ("ann", "bob", "nobody"):
+        said[f"sendable {owner}"] = [view.sendable(now, owner, limit) for limit in (2, 999)]
+    said["sendable elsewhere"] = view.sendable(now, "ann", 3, ["chat"])
+    for state in State:
+        said[f"{state} runs"] = view.runs(states=[state], limit=3)
+    for event_state in EventState:
+        said[f"{event_state} events"] = view.events(states=[event_state, EventState.HELD], limit=3)
+    for run in runs[:3]:
+        said[run.run_id] = [view.run(run.run_id), view.command(f"key-{run.run_id}")]
+    for group in ("", "g1", "g2"):
+        said[f"group {group}"] = view.group(group)
+    return said
+
+
+class TwoStores(RuleBasedStateMachine):
+    """Requests are decided once, by the rules, and saved in both stores."""
+
+    @initialize()
+    def begin(self) -> None:
+        self.directory = tempfile.TemporaryDirectory(prefix="runcoord-")
+        self.clock = ManualClock()
+        self.ids = CountingIds()
+        self.sqlite = self.reopened()
+        self.memory = MemoryStore()
+        self.leases: list[Lease] = []
+        self.outdated: list[Run] = []
+
+    def teardown(self) -> None:
+        if hasattr(self, "sqlite"):
+            self.sqlite.close()
+            self.directory.cleanup()
+
+    def reopened(self) -> SqliteStore:
+        return opened(Path(self.directory.name) / "store", self.clock, tuning=UNSYNCED)
+
+    # --- saving in both ---
+
+    def save(self, *changes: Change) -> None:
+        for store in (self.sqlite, self.memory):
+            with store.transaction("save") as tx:
+                tx.save(changes)
+
+    def refused_by_both(self, kind: type[Exception], *changes: Change) -> None:
+        for store in (self.sqlite, self.memory):
+            try:
+                with store.transaction("refused") as tx:
+                    tx.save(changes)
+            except kind:
+                continue
+            raise AssertionError(f"{store} saved {changes}")
+
+    def look(self, read: Callable[[View], Any]) -> Any:
+        with self.memory.view("look") as view:
+            return read(view)
+
+    def pick_run(self, pick: int) -> Run | None:
+        runs = self.look(lambda view: view.runs(limit=999))
+        return runs[pick % len(runs)] if runs else None
+
+    def pick_event(self, pick: int, *states: EventState) -> Event | None:
+        events = self.look(lambda view: view.events(states=states, limit=999))
+        return events[pick % len(events)] if events else None
+
+    def ask(self, run: Run | None, request: requests.Request) -> None:
+        if run is None:
+            return
+        try:
+            decision = decide(run, request, self.clock.now())
+        except Refused:
+            return
+        if not decision.changed:
+            return
+        self.outdated.append(run)
+        changes = [
+            Change(before=run, run=decision.run, new_events=(decision.event,) if decision.event else ()),
+        ]
+        if decision.successor is not None:
+            changes.append(Change(run=decision.successor))
+        self.save(*changes)
+        after = decision.run
+        if after.lease is not None and after.epoch > run.epoch:
+            lease = Lease(after.run_id, after.owner, after.epoch, after.lease_seconds, 0.0, after.lease)
+            self.leases.append(lease)
+        if after.outcome is not None and after.spec.group:
+            self.count(after)
+
+    def count(self, run: Run) -> None:
+        group = self.look(lambda view: view.group(run.spec.group))
+        counted = submission.counted(group, run)
+        if counted is not group:
+            ended = counted.ended == counted.size
+            told = (group_event(counted, self.clock.now()),) if ended else ()
+            self.save(Change(group=counted, new_events=told))
+
+    # --- runs ---
+
+    @rule(
+        destination=st.sampled_from(["", "chat", "sms"]),
+        group=st.sampled_from(["", "g1", "g2"]),
+        budget=st.integers(0, 2),
+        task=TEXT,
+    )
+    def submit(self, destination: str, group: str, budget: int, task: str) -> None:
+        run_id = self.ids.new("run")
+        size = 3 if group else 0
+        spec = Spec("null", destination, "", task, "", group, size, budget)
+        run = submission.accepted(run_id, spec, self.clock.now())
+        command = Command(f"key-{run_id}", run_id, "hash", self.clock.wall())
+        known = self.look(lambda view: view.group(group))
+        joins = Group(group, size, destination) if group and known is None else None
+        self.save(Change(run=run, command=command, group=joins))
+
+    @rule(pick=PICK, owner=OWNERS, seconds=SECONDS)
+    def claim(self, pick: int, owner: str, seconds: float) -> None:
+        self.ask(self.pick_run(pick), requests.Claim(owner, min(seconds, 3_600.0)))
+
+    @precondition(lambda self: self.leases)
+    @rule(pick=PICK, what=st.sampled_from(["start", "start", "renew", "reacquire", "release"]))
+    def hold(self, pick: int, what: str) -> None:
+        lease = self.leases[-1 - pick % min(len(self.leases), 4)]
+        kinds = {
+            "start": requests.Start,
+            "renew": requests.Renew,
+            "reacquire": requests.Reacquire,
+            "release": requests.Release,
+        }
+        self.ask(self.look(lambda view: view.run(lease.run_id)), kinds[what](lease))
+
+    @precondition(lambda self: self.leases)
+    @rule(pick=PICK, text=TEXT, what=st.sampled_from(["progress", "publish", "complete", "complete"]))
+    def work(self, pick: int, text: str, what: str) -> None:
+        lease = self.leases[-1 - pick % min(len(self.leases), 4)]
+        request: requests.Request
+        if what == "progress":
+            request = requests.Progress(lease, text)
+        elif what == "publish":
+            request = requests.Publish(lease, text)
+        else:
+            outcome = list(Outcome)[pick % len(Outcome)]
+            request = requests.Complete(lease, outcome, text, text, deliverer=lease.owner if pick % 2 else "")
+        self.ask(self.look(lambda view: view.run(lease.run_id)), request)
+
+    @rule(pick=PICK, reason=TEXT)
+    def stop(self, pick: int, reason: str) -> None:
+        self.ask(self.pick_run(pick), requests.Stop(reason))
+
+    @rule(owner=OWNERS)
+    def sweep(self, owner: str) -> None:
+        for run_id in self.look(lambda view: view.recoverable(self.clock.now(), 3)):
+            retry = self.ids.new("retry")
+            self.ask(self.look(lambda view, run_id=run_id: view.run(run_id)), requests.Recover(owner, retry))
+
+    @rule()
+    def prune(self) -> None:
+        old = self.look(lambda view: view.finished_before(self.clock.wall() - 90.0, 2))
+        for store in (self.sqlite, self.memory):
+            with store.transaction("prune") as tx:
+                tx.remove_runs(old)
+
+    # --- events ---
+
+    @rule(owner=OWNERS, take=st.integers(1, 3))
+    def dispatch(self, owner: str, take: int) -> None:
+        now = self.clock.now()
+        for event_id in self.look(lambda view: view.sendable(now, owner, take)):
+            event = self.look(lambda view, event_id=event_id: view.event(event_id))
+            if deliveries.may_send(event, now):
+                self.save(Change(events=(deliveries.claimed(event, owner, now),)))
+
+    @rule(pick=PICK, answer=st.sampled_from(["accepted", "postponed", "refused"]), reason=TEXT)
+    def answer(self, pick: int, answer: str, reason: str) -> None:
+        event = self.pick_event(pick, EventState.SENDING)
+        if event is None:
+            return
+        made, now = deliveries.delivery_of(event), self.clock.now()
+        if answer == "accepted":
+            after = deliveries.accepted(event, made, now)
+        elif answer == "postponed":
+            after = deliveries.postponed(event, made, reason, now)
+        else:
+            after = deliveries.refused(event, made, reason)
+        self.save(Change(events=(after,)))
+
+    @rule(pick=PICK)
+    def replay(self, pick: int) -> None:
+        event = self.pick_event(pick, EventState.HELD)
+        if event is not None:
+            self.save(Change(events=(deliveries.replayed(event, "mail", self.clock.now()),)))
+
+    @rule()
+    def tell_the_operator(self) -> None:
+        for store in (self.sqlite, self.memory):
+            with store.transaction("digest") as tx:
+                held, total = tx.untold_held(5), tx.count_untold_held()
+                if total:
+                    tx.mark_held_told()
+                    number = f"{self.clock.wall()}-{len(self.look_in(tx))}"
+                    event = digest_event(number, "operator", held, total, self.clock.now())
+                    tx.save([Change(new_events=(event,))])
+
+    @staticmethod
+    def look_in(view: View) -> list[Event]:
+        return view.events(limit=999)
+
+    # --- what does not land ---
+
+    @precondition(lambda self: self.outdated)
+    @rule(pick=PICK)
+    def save_what_is_outdated(self, pick: int) -> None:
+        old = self.outdated[pick % len(self.outdated)]
+        fresh = submission.accepted(self.ids.new("lost"), Spec(), self.clock.now())
+        change = Change(before=old, run=replace(old, version=old.version + 1, progress="stale"))
+        self.refused_by_both(VersionConflict, Change(run=fresh), change)
+
+    @rule(pick=PICK)
+    def undo(self, pick: int) -> None:
+        event, run = self.pick_event(pick), self.pick_run(pick)
+        for store in (self.sqlite, self.memory):
+            try:
+                with store.transaction("undone") as tx:
+                    tx.save([Change(run=submission.accepted("undone", Spec(), self.clock.now()))])
+                    tx.mark_held_told()
+                    if event is not None:
+                        tx.save([Change(events=(deliveries.held(event, "undone"),))])
+                    if run is not None:
+                        tx.remove_runs([run.run_id])
+                    raise _UndoneError
+            except _UndoneError:
+                continue
+
+    @rule()
+    def reopen(self) -> None:
+        self.sqlite.close()
+        self.sqlite = self.reopened()
+        self.memory = MemoryStore(self.memory.data)
+
+    # --- clocks ---
+
+    @rule(seconds=SECONDS)
+    def advance(self, seconds: float) -> None:
+        self.clock.advance(seconds)
+
+    @rule(seconds=SECONDS, back=st.booleans())
+    def step(self, seconds: float, back: bool) -> None:
+        self.clock.step(-seconds if back else seconds)
+
+    @rule(seconds=SECONDS)
+    def suspend(self, seconds: float) -> None:
+        self.clock.suspend(seconds)
+
+    @rule(seconds=SECONDS)
+    def reboot(self, seconds: float) -> None:
+        self.clock.reboot(seconds)
+
+    # --- the point of it ---
+
+    @invariant()
+    def both_say_the_same(self) -> None:
+        if not hasattr(self, "memory"):
+            return
+        with self.sqlite.view("compare") as here, self.memory.view("compare") as there:
+            mine, other = answers(here, self.clock), answers(there, self.clock)
+        different = {what: (mine[what], other[what]) for what in mine if mine[what] != other[what]}
+        assert different == {}
+
+
+TwoStores.TestCase.settings = settings(
+    max_examples=30,
+    stateful_step_count=40,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+TestSqliteAndMemoryAgree = TwoStores.TestCase

@@ -11,7 +11,7 @@ from runcoord._answers import Completion, EventList, Receipt, Renewal, RunList, 
 from runcoord._core import limits, requests, submission
 from runcoord._core.decide import Decision, decide, require_lease_seconds
 from runcoord._core.deliveries import delivery_of, replayed
-from runcoord._core.events import canonical_json, group_event
+from runcoord._core.events import group_event
 from runcoord._core.model import (
     Command,
     Event,
@@ -81,7 +81,10 @@ class RunVerbs:
         ``key`` makes repetition safe: the same key with the same content gives the first answer, with
         other content :class:`~runcoord.errors.KeyConflict`. Without a key the run id is the key; without
         a run id one is made, and then a repetition is new work. An empty ``destination`` is allowed: the
-        terminal event is then held for the operator.
+        terminal event is then held for the operator. A key is remembered as long as its run: where finished
+        runs are pruned, a repetition after that is new work.
+
+        Raises :class:`~runcoord.errors.InvalidRequest` for a field that is outside its limit.
         """
         budget = self.settings.interruption_budget if interruption_budget is None else interruption_budget
         spec = submission.make_spec(
@@ -94,8 +97,9 @@ class RunVerbs:
             group_size=group_size,
             interruption_budget=budget,
         )
-        digest = submission.content_hash(spec, run_id)
-        run_id = submission.require_id("run_id", run_id or self.ids.new("run"))
+        asked_id = submission.require_id("run_id", run_id) if run_id else ""
+        digest = submission.content_hash(spec, asked_id, interruption_budget)
+        run_id = asked_id or self.ids.new("run")
         key = submission.require_id("key", key or run_id)
         with self.store.transaction("accept") as tx:
             known = tx.command(key)
@@ -192,18 +196,16 @@ class RunVerbs:
 
     def publish(self, lease: Lease, body: Any) -> Event:
         """Write an event of the run, other than its terminal one, to the run's destination."""
-        try:
-            text = canonical_json(body)
-        except (TypeError, ValueError, RecursionError) as error:
-            raise InvalidRequest(f"event body cannot be written as JSON: {error}", field="body") from error
-        submission.require_text("body", text, limits.MAX_PAYLOAD_BYTES)
+        text = submission.require_json("body", body)
         decision = self._decide("publish", lease.run_id, requests.Publish(lease, text))
         assert decision.event is not None
         return decision.event
 
     # --- ending ---
 
-    def complete(self, lease: Lease, outcome: Outcome | str, *, result: str = "", error: str = "") -> Completion:
+    def complete(
+        self, lease: Lease, outcome: Outcome | str, *, result: str = "", error: str = ""
+    ) -> Completion:
         """Record the run's outcome together with its terminal event, in one commit.
 
         A stop that was accepted before wins: the outcome is then ``stopped``, with the result kept.
@@ -216,7 +218,9 @@ class RunVerbs:
             raise InvalidRequest(f"unknown outcome {outcome!r}", remedy=f"Use one of: {known}.") from None
         for field, text in (("result", result), ("error", error)):
             if not isinstance(text, str):
-                raise InvalidRequest(f"{field} must be text, not {type(text).__name__}", field=field)
+                raise InvalidRequest(
+                    f"{field} must be text, not {type(text).__name__}", remedy="Pass a str.", field=field
+                )
         served = frozenset(self.destinations or ())
         request = requests.Complete(lease, wanted, result, error, self.owner, served)
         decision = self._decide("finish", lease.run_id, request)
@@ -230,7 +234,9 @@ class RunVerbs:
         For a finished run the answer is its outcome, which stands.
         """
         if not isinstance(reason, str):
-            raise InvalidRequest("reason must be text", field="reason")
+            raise InvalidRequest(
+                f"reason must be text, not {type(reason).__name__}", remedy="Pass a str.", field="reason"
+            )
         run = self._decide("stop", run_id, requests.Stop(reason)).run
         return StopReceipt(run_id, run.state, run.outcome)
 
@@ -265,7 +271,7 @@ class RunVerbs:
     def replay(self, event_id: str, *, destination: str = "") -> Event:
         """Send a held event again, to ``destination`` if one is given."""
         if destination:
-            submission.require_id("destination", destination)
+            submission.require_text("destination", destination, limits.MAX_ID_CHARACTERS)
         with self.store.transaction("replay") as tx:
             event = tx.event(event_id)
             if event is None:
@@ -346,7 +352,7 @@ def changes_of(before: Run, decision: Decision, now: Instant, groups: Groups) ->
 
 def creation(run: Run) -> Change:
     """What a retry writes: the run, under its own id as the key."""
-    digest = submission.content_hash(run.spec, run.run_id)
+    digest = submission.content_hash(run.spec, run.run_id, run.spec.interruption_budget)
     return Change(run=run, command=Command(run.run_id, run.run_id, digest, run.created_at))
 
 

@@ -178,7 +178,7 @@ def test_a_held_event_can_be_sent_to_another_destination(garden: Garden, shell: 
         ([""], 1, "unknown-event"),
         (["late/finished"], 1, "invalid-request"),
         (["nowhere/finished"], 1, "invalid-request"),
-        (["held/finished", "--to", "a/b"], 1, "invalid-request"),
+        (["held/finished", "--to", "x" * 201], 1, "invalid-request"),
         (["held/finished", "--held"], 2, "usage-error"),
         (["held/finished", "--limit", "5"], 2, "usage-error"),
         (["held/finished", "--run", "held"], 2, "usage-error"),

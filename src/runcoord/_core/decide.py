@@ -193,7 +193,9 @@ def _recover(run: Run, request: ask.Recover, now: Instant) -> Decision:
     if run.lease is None:
         return Decision(run, False)
     if run.lease.implausible(now):
-        return Decision(replace(run, version=run.version + 1, lease=Deadline.after(now, MAX_LEASE_SECONDS)), True)
+        return Decision(
+            replace(run, version=run.version + 1, lease=Deadline.after(now, MAX_LEASE_SECONDS)), True
+        )
     if run.state is not State.RUNNING or not run.lease.passed(now):
         return Decision(run, False)
     if run.stop_requested_at is not None:
@@ -204,7 +206,7 @@ def _recover(run: Run, request: ask.Recover, now: Instant) -> Decision:
     spent = again and run.interruptions >= run.spec.interruption_budget
     if spent:
         error = (
-            f"{INTERRUPTED_ERROR}; not retried: {run.interruptions + 1} interruptions in its line of retries, "
+            f"{INTERRUPTED_ERROR}; not retried: {run.interruptions + 1} interruptions in its line, "
             f"{run.spec.interruption_budget} automatic retries allowed"
         )
     after = _finished(

@@ -75,7 +75,12 @@ def group_event(group: Group, now: Instant) -> Event:
 def digest_event(number: str, operator: str, held: Iterable[Event], total: int, now: Instant) -> Event:
     """One message to the operator about everything that is held and was not told before."""
     named = [
-        {"event": event.event_id, "run": event.run_id, "destination": event.destination, "reason": event.reason}
+        {
+            "event": event.event_id,
+            "run": event.run_id,
+            "destination": event.destination,
+            "reason": event.reason,
+        }
         for event in list(held)[:DIGEST_EVENTS_NAMED]
     ]
     body = _encode({"kind": "held.digest", "held": total, "events": named, "unnamed": total - len(named)})
@@ -83,7 +88,13 @@ def digest_event(number: str, operator: str, held: Iterable[Event], total: int, 
 
 
 def _event(
-    event_id: str, run: Run, kind: EventKind, body: str, now: Instant, claimed_by: str = "", seconds: float = 0.0
+    event_id: str,
+    run: Run,
+    kind: EventKind,
+    body: str,
+    now: Instant,
+    claimed_by: str = "",
+    seconds: float = 0.0,
 ) -> Event:
     return _new(event_id, run.run_id, kind, run.spec.destination, body, now, claimed_by, seconds)
 
@@ -100,9 +111,7 @@ def _new(
 ) -> Event:
     due = Deadline.after(now, seconds if claimed_by else 0.0)
     if not destination:
-        return Event(
-            event_id, run_id, kind, "", body, now.wall, EventState.HELD, due, reason=NO_DESTINATION
-        )
+        return Event(event_id, run_id, kind, "", body, now.wall, EventState.HELD, due, reason=NO_DESTINATION)
     if claimed_by:
         return Event(
             event_id, run_id, kind, destination, body, now.wall, EventState.SENDING, due, 1, claimed_by

@@ -66,9 +66,14 @@ DIGEST_DRAIN_SECONDS = 10.0
 DIGEST_EVENTS_NAMED = 20
 """Held events that a digest names; the rest are counted."""
 
+# --- settings ---
+MAX_SETTING_SECONDS = 100.0 * 365 * 86_400
+"""Longest time that a setting may say, a century: more is a mistake of unit, or no number."""
+
 # --- sizes ---
 MAX_ID_CHARACTERS = 200
-"""Run ids, owner ids, keys, group and destination names: fits every file system as one component."""
+"""Run ids, owner ids and keys, which fit every file system as one component; names of groups and
+destinations, which may be any text."""
 MAX_TASK_CHARACTERS = 1_000
 MAX_ERROR_CHARACTERS = 2_000
 MAX_AGENT_CHARACTERS = 200

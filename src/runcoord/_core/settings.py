@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, fields
 
 from runcoord._core import limits
@@ -27,42 +26,55 @@ class Settings:
     interruption_budget: int = limits.INTERRUPTION_BUDGET
     """Automatic retries after interruptions that a submitted run gets unless it says otherwise."""
     prune_after: float | None = None
-    """Age at which finished, delivered runs are removed by the sweep. ``None``: never."""
+    """Age at which finished, delivered runs are removed by the sweep, with their idempotency keys: make it
+    longer than anybody goes on repeating a submission. ``None``: never. Age is wall time since the end."""
 
     def __post_init__(self) -> None:
         for name in ("lease", "renew", "sweep"):
             self._require_seconds(name, getattr(self, name))
         if self.prune_after is not None:
             self._require_seconds("prune_after", self.prune_after)
-        if not limits.MIN_LEASE_SECONDS <= self.lease <= limits.MAX_LEASE_SECONDS:
+        least, most = limits.MIN_LEASE_SECONDS, limits.MAX_LEASE_SECONDS
+        if not least <= self.lease <= most:
             raise InvalidConfiguration(
-                f"lease {self.lease!r} s is outside {limits.MIN_LEASE_SECONDS:g} to {limits.MAX_LEASE_SECONDS:g} s",
+                f"lease {self.lease!r} s is outside {least:g} to {most:g} s",
+                remedy="Choose one in that range; a few times the interval of renewal.",
                 setting="lease",
                 value=self.lease,
             )
         trusted = self.lease * limits.TRUST_FRACTION
         if 2 * self.renew >= trusted:
             raise InvalidConfiguration(
-                f"renew {self.renew:g} s is too long for a lease of {self.lease:g} s: one failed renewal would lose it",
+                f"renew {self.renew:g} s is too long for a lease of {self.lease:g} s:"
+                " one failed renewal would lose it",
                 remedy=f"Renew at least every {trusted / 2:g} s (exclusive), or lengthen the lease.",
                 setting="renew",
                 value=self.renew,
                 lease=self.lease,
             )
-        budget = self.interruption_budget
-        if isinstance(budget, bool) or not isinstance(budget, int) or not 0 <= budget <= limits.MAX_INTERRUPTION_BUDGET:
+        budget, highest = self.interruption_budget, limits.MAX_INTERRUPTION_BUDGET
+        if isinstance(budget, bool) or not isinstance(budget, int) or not 0 <= budget <= highest:
             raise InvalidConfiguration(
-                f"interruption_budget {budget!r} is not a whole number from 0 to {limits.MAX_INTERRUPTION_BUDGET}",
+                f"interruption_budget {budget!r} is not a whole number from 0 to {highest}",
+                remedy="Use 0 for no automatic retries.",
                 setting="interruption_budget",
+                value=repr(budget),
             )
-        if len(self.operator) > limits.MAX_ID_CHARACTERS:
-            raise InvalidConfiguration("operator is too long for a destination name", setting="operator")
+        if not isinstance(self.operator, str) or len(self.operator) > limits.MAX_ID_CHARACTERS:
+            raise InvalidConfiguration(
+                f"operator {self.operator!r} is not the name of a destination",
+                remedy=f"Name one in at most {limits.MAX_ID_CHARACTERS} characters, or leave it empty.",
+                setting="operator",
+            )
 
     def _require_seconds(self, name: str, value: float) -> None:
         plain = isinstance(value, int | float) and not isinstance(value, bool)
-        if not plain or not math.isfinite(value) or value <= 0:
+        if not plain or not 0 < value <= limits.MAX_SETTING_SECONDS:
             raise InvalidConfiguration(
-                f"{name} {value!r} is not a positive number of seconds", setting=name, value=repr(value)
+                f"{name} {value!r} is not a positive number of seconds",
+                remedy=f"Use a number above 0, at most {limits.MAX_SETTING_SECONDS:g}.",
+                setting=name,
+                value=repr(value),
             )
 
     @classmethod

@@ -25,22 +25,21 @@ def make_spec(
     interruption_budget: int,
 ) -> Spec:
     """Check every field against its limit. Raises :class:`InvalidRequest` and names the field."""
-    try:
-        text = canonical_json(payload)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise InvalidRequest(
-            f"payload cannot be written as JSON: {error}", remedy="Use plain JSON types.", field="payload"
-        ) from error
-    size = len(text.encode("utf-8", "surrogatepass"))
-    if size > limits.MAX_PAYLOAD_BYTES:
-        raise _too_long("payload", size, limits.MAX_PAYLOAD_BYTES, "bytes")
+    text = require_json("payload", payload)
     require_text("destination", destination, limits.MAX_ID_CHARACTERS)
+    require_text("group", group, limits.MAX_ID_CHARACTERS)
     require_text("agent", agent, limits.MAX_AGENT_CHARACTERS)
     require_text("task", task, limits.MAX_TASK_CHARACTERS)
     require_text("conversation_key", conversation_key, limits.MAX_CONVERSATION_KEY_CHARACTERS)
-    require_text("group", group, limits.MAX_ID_CHARACTERS)
     require_count("interruption_budget", interruption_budget, 0, limits.MAX_INTERRUPTION_BUDGET)
-    require_count("group_size", group_size, 1 if group else 0, limits.MAX_GROUP_SIZE if group else 0)
+    if group:
+        require_count("group_size", group_size, 1, limits.MAX_GROUP_SIZE)
+    elif type(group_size) is not int or group_size != 0:
+        raise InvalidRequest(
+            f"group_size {group_size!r} has no group",
+            remedy="Name the group, or leave group_size out.",
+            field="group_size",
+        )
     return Spec(text, destination, agent, task, conversation_key, group, group_size, interruption_budget)
 
 
@@ -58,22 +57,49 @@ def require_id(field: str, value: str) -> str:
 
 
 def require_text(field: str, value: str, most: int) -> None:
+    """Text of at most ``most`` characters that can be stored as UTF-8. Raises :class:`InvalidRequest`."""
     if not isinstance(value, str):
-        raise InvalidRequest(f"{field} must be text, not {type(value).__name__}", field=field)
+        raise InvalidRequest(
+            f"{field} must be text, not {type(value).__name__}", remedy="Pass a str.", field=field
+        )
     if len(value) > most:
         raise _too_long(field, len(value), most, "characters")
+    _encoded(field, value)
+
+
+def require_json(field: str, value: Any) -> str:
+    """``value`` as canonical JSON text within its limit. Raises :class:`InvalidRequest`."""
     try:
-        value.encode()
+        text = canonical_json(value)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidRequest(
+            f"{field} cannot be written as JSON: {error}", remedy="Use plain JSON types.", field=field
+        ) from error
+    size = len(_encoded(field, text))
+    if size > limits.MAX_PAYLOAD_BYTES:
+        raise _too_long(field, size, limits.MAX_PAYLOAD_BYTES, "bytes")
+    return text
+
+
+def _encoded(field: str, text: str) -> bytes:
+    try:
+        return text.encode()
     except UnicodeEncodeError as error:
         raise InvalidRequest(
-            f"{field} has a character that cannot be stored: {error.reason}", remedy="Use valid text.", field=field
+            f"{field} has a character that cannot be stored: {error.reason}",
+            remedy="Use valid text.",
+            field=field,
         ) from error
 
 
 def require_count(field: str, value: int, least: int, most: int) -> None:
+    """A whole number within bounds, and no truth value. Raises :class:`InvalidRequest`."""
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
         raise InvalidRequest(
-            f"{field} {value!r} is not a whole number from {least} to {most}", field=field, value=repr(value)
+            f"{field} {value!r} is not a whole number from {least} to {most}",
+            remedy=f"Use a whole number from {least} to {most}.",
+            field=field,
+            value=repr(value),
         )
 
 
@@ -87,8 +113,9 @@ def _too_long(field: str, size: int, most: int, unit: str) -> InvalidRequest:
     )
 
 
-def content_hash(spec: Spec, run_id: str) -> str:
-    """Hash of what was asked for; ``run_id`` is empty when the caller left the id to us."""
+def content_hash(spec: Spec, run_id: str, budget: int | None) -> str:
+    """Hash of what was asked for. ``run_id`` is empty and ``budget`` is ``None`` when the caller left them to
+    us: a repetition is the same request, whatever the settings say by then."""
     content = canonical_json(
         [
             run_id,
@@ -99,7 +126,7 @@ def content_hash(spec: Spec, run_id: str) -> str:
             spec.conversation_key,
             spec.group,
             spec.group_size,
-            spec.interruption_budget,
+            budget,
         ]
     )
     return hashlib.sha256(content.encode()).hexdigest()

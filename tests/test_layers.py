@@ -52,6 +52,9 @@ LADDER: tuple[frozenset[str], ...] = (
     frozenset({"pytest_runcoord"}),
 )
 
+#: The hook that only pytest calls, when it has taken the library for the plugin.
+ONLY_INSIDE_PYTEST = frozenset({("runcoord", "pytest", False)})
+
 #: What the harness may see of the library: what any other project may see too.
 PUBLIC = frozenset({"runcoord", "runcoord.errors", "runcoord.ports", "runcoord.testing"})
 
@@ -204,6 +207,7 @@ def beyond_the_base_install(tree: Tree) -> list[str]:
         f"{each}: a plain install of runcoord does not have it"
         for each in tree.imports
         if part_of(each.importer) not in {"runcoord.testing", "pytest_runcoord"}
+        and (each.importer, each.target, each.at_load) not in ONLY_INSIDE_PYTEST
         and each.target.partition(".")[0] not in allowed
     ]
 

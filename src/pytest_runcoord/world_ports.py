@@ -2,20 +2,42 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Protocol
 
+from pytest_runcoord.destinations import Destination
 from pytest_runcoord.incarnation import Incarnation
+from pytest_runcoord.post import Post
 from pytest_runcoord.probed_ports import BoundedByWorld, NoAnswer
 from pytest_runcoord.subject import SubjectWorld
+from pytest_runcoord.timekeeper import Timekeeper
 from runcoord.errors import Happened, StoreTimeout
 from runcoord.ports import Message
+from runcoord.testing import ManualClock
 
-if TYPE_CHECKING:
-    from pytest_runcoord.world import World
+
+class PortsWorld(Protocol):
+    """What the ports of an incarnation use of its world."""
+
+    directory: Path
+    clock: ManualClock
+    time: Timekeeper
+    post: Post
+    plan: Any
+    destinations: dict[str, Destination]
+    shared: dict[str, Any]
+
+    @property
+    def new_id(self) -> Callable[[str], str]: ...
+
+    def reach(self, incarnation: Incarnation, moment: str, data: Mapping[str, object]) -> None: ...
+
+    def fault(self, incarnation: Incarnation, verb: str) -> str | None: ...
 
 
 class WorldSleeper:
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: PortsWorld) -> None:
         self._world = world
 
     def sleep(self, seconds: float) -> None:
@@ -25,7 +47,7 @@ class WorldSleeper:
 class WorldProbe:
     """The probe of one incarnation that lives in this process."""
 
-    def __init__(self, world: World, incarnation: Incarnation | None, bounded: BoundedByWorld) -> None:
+    def __init__(self, world: PortsWorld, incarnation: Incarnation | None, bounded: BoundedByWorld) -> None:
         self._world, self._incarnation, self._bounded = world, incarnation, bounded
 
     def reach(self, moment: str, **data: object) -> None:
@@ -49,7 +71,7 @@ class WorldProbe:
             self.hang()
 
 
-def subject_world(world: World, incarnation: Incarnation | None) -> SubjectWorld:
+def subject_world(world: PortsWorld, incarnation: Incarnation | None) -> SubjectWorld:
     """The world as one incarnation sees it; with none, as an observer past all faults does."""
     bounded = BoundedByWorld(world.time.wait, world.clock.boottime, timed_out)
     return SubjectWorld(

@@ -39,29 +39,31 @@ def register(registry: Registry) -> None:
     expected_work.register(registry)
 
 
+RUN_FIELDS = (
+    Argument("state", Choice(STATES), "where it is in its life"),
+    Argument("outcome", Choice({**OUTCOMES, "none": "it has not ended"}), "how it ended"),
+    Argument("epoch", Count(0, 1_000_000), "its epoch"),
+    Argument("owner", Name("owner"), "who acquired it last"),
+    Argument("error", Text(), "a part of its error"),
+    Argument("result", Text(may_be_empty=True), "its result"),
+    Argument("late", Flag(), "whether it was completed after its lease had run out"),
+    Argument("stop_requested", Flag(), "whether a stop is noted on it"),
+    Argument("progress", Text(), "its latest progress"),
+    Argument("result_truncated", Flag(), "whether its result was cut at the limit"),
+    Argument("interruptions", Count(0, 1_000), "interruptions along its line before it"),
+    Argument("retry_of", Name("run", free=True), "the run that it retries"),
+    Argument("inputs_of", Name("run"), "the run whose inputs it has too"),
+    Argument("claimable", Flag(), "whether anybody may claim it now"),
+)
+
+
 def _register_runs(registry: Registry) -> None:
-    fields = (
-        Argument("state", Choice(STATES), "where it is in its life"),
-        Argument("outcome", Choice({**OUTCOMES, "none": "it has not ended"}), "how it ended"),
-        Argument("epoch", Count(0, 1_000_000), "its epoch"),
-        Argument("owner", Name("owner"), "who acquired it last"),
-        Argument("error", Text(), "a part of its error"),
-        Argument("result", Text(may_be_empty=True), "its result"),
-        Argument("late", Flag(), "whether it was completed after its lease had run out"),
-        Argument("stop_requested", Flag(), "whether a stop is noted on it"),
-        Argument("progress", Text(), "its latest progress"),
-        Argument("result_truncated", Flag(), "whether its result was cut at the limit"),
-        Argument("interruptions", Count(0, 1_000), "interruptions along its line before it"),
-        Argument("retry_of", Name("run", free=True), "the run that it retries"),
-        Argument("inputs_of", Name("run"), "the run whose inputs it has too"),
-        Argument("claimable", Flag(), "whether anybody may claim it now"),
-    )
 
     @registry.expectation(
         "run",
         group="runs",
         says="What a run looks like in the store.",
-        arguments=(Argument("id", Name("run"), "which run", required=True, shorthand=True), *fields),
+        arguments=(Argument("id", Name("run"), "which run", required=True, shorthand=True), *RUN_FIELDS),
         key=("id",),
         example="run: {id: r1, outcome: interrupted}",
     )
@@ -92,7 +94,7 @@ def _register_runs(registry: Registry) -> None:
         arguments=(
             Argument("of", Name("run"), "the first run", required=True, shorthand=True),
             Argument("runs", Count(1, 10_000), "how many runs are in it"),
-            *fields,
+            *RUN_FIELDS,
         ),
         key=("of",),
         example="line: {of: r1, runs: 3, outcome: interrupted, error: not retried}",
@@ -133,9 +135,7 @@ def _register_runs(registry: Registry) -> None:
             )
 
 
-def _compare_run(
-    world: World, what: str, wanted: dict[str, Any], run: RunSeen, more: dict[str, Any]
-) -> None:
+def _compare_run(world: World, what: str, wanted: dict[str, Any], run: RunSeen, more: dict[str, Any]) -> None:
     """Compare what a run looks like, ``more`` besides, and its inputs with those of another run."""
     compare(what, {k: v for k, v in wanted.items() if k != "inputs_of"}, run_values(world, run) | more)
     other = world.snapshot().runs.get(wanted.get("inputs_of", run.run_id))

@@ -35,19 +35,26 @@ KINDS = {
 }
 
 
+KIND = Argument("kind", Choice(KINDS), "which kind of event", default="run.finished")
+ABOUT = Argument("run", Name("run"), "whose event; any run's otherwise")
+
+
 def register(registry: Registry) -> None:
     """Register the expectations about events."""
-    kind = Argument("kind", Choice(KINDS), "which kind of event", default="run.finished")
-    about = Argument("run", Name("run"), "whose event; any run's otherwise")
+    _register_delivered(registry)
+    _register_outbox(registry)
+    _register_copies(registry)
 
+
+def _register_delivered(registry: Registry) -> None:
     @registry.expectation(
         "delivered",
         group="outbox",
         says="What a destination received: how often it acted, how many copies came, what they say.",
         arguments=(
-            about,
+            ABOUT,
             Argument("to", Name("destination"), "the destination", required=True),
-            kind,
+            KIND,
             Argument("count", Count(0, 1_000_000), "events that it acted on, each id once"),
             Argument("copies", Count(0, 1_000_000), "messages that it accepted"),
             Argument("offers", Count(0, 1_000_000), "messages that it was offered"),
@@ -76,13 +83,15 @@ def register(registry: Registry) -> None:
                 raise Unmet(f"{args['to']} accepted nothing", expected="an event", seen="none")
             _compare_body(args, json.loads(accepted[-1].body))
 
+
+def _register_outbox(registry: Registry) -> None:
     @registry.expectation(
         "event",
         group="outbox",
         says="What an event looks like in the outbox.",
         arguments=(
             Argument("run", Name("run"), "whose event", required=True, shorthand=True),
-            kind,
+            KIND,
             Argument("state", Choice({**EVENT_STATES, "none": "there is no such event"}), "where it is"),
             Argument("attempt", Count(0, 1_000_000), "number of its newest attempt"),
             Argument("destination", Name("destination"), "where it goes"),
@@ -132,6 +141,8 @@ def register(registry: Registry) -> None:
                 seen=f"{len(found)}: {', '.join(found[:10])}",
             )
 
+
+def _register_copies(registry: Registry) -> None:
     @registry.expectation(
         "events_alike",
         group="outbox",

@@ -29,7 +29,11 @@ HOLDS = {
 
 def register(registry: Registry) -> None:
     """Register the expectations about work."""
+    _register_holders(registry)
+    _register_effort(registry)
 
+
+def _register_holders(registry: Registry) -> None:
     @registry.expectation(
         "hold",
         group="executor",
@@ -83,6 +87,8 @@ def register(registry: Registry) -> None:
             raise ScenarioMistake("'has' needs a mapping of field to value")
         compare(f"the answer of {verb}", wanted, values)
 
+
+def _register_effort(registry: Registry) -> None:
     @registry.expectation(
         "reached",
         group="work",

@@ -26,7 +26,12 @@ STORE_NAME = "runs.db"
 
 def register(registry: Registry) -> None:
     """Register the verbs of this group."""
+    _register_store_faults(registry)
+    _register_damage(registry)
+    _register_destinations(registry)
 
+
+def _register_store_faults(registry: Registry) -> None:
     @registry.step(
         "fault",
         group="store",
@@ -77,6 +82,8 @@ def register(registry: Registry) -> None:
         world.cleanups.append(release)
         world.time.alarm(step.args["for"], release)
 
+
+def _register_damage(registry: Registry) -> None:
     @registry.step(
         "damage",
         group="store",
@@ -135,6 +142,8 @@ def register(registry: Registry) -> None:
         world.close_owner(incarnation.owner)
         world.changed = True
 
+
+def _register_destinations(registry: Registry) -> None:
     @registry.step(
         "destination",
         group="destinations",

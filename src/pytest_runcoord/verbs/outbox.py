@@ -10,7 +10,11 @@ from pytest_runcoord.world import World
 
 def register(registry: Registry) -> None:
     """Register the verbs of this group."""
+    _register_sending(registry)
+    _register_answering(registry)
 
+
+def _register_sending(registry: Registry) -> None:
     @registry.step(
         "deliver",
         group="outbox",
@@ -66,6 +70,8 @@ def register(registry: Registry) -> None:
             world, step, "postpone", "delivery", {"reason": step.args["reason"]}
         )
 
+
+def _register_answering(registry: Registry) -> None:
     @registry.step(
         "refuse",
         group="outbox",
@@ -76,9 +82,7 @@ def register(registry: Registry) -> None:
         example="refuse: {with: try1}",
     )
     def refuse(world: World, step: Step) -> None:
-        world.answers["refuse"] = ask_with(
-            world, step, "refuse", "delivery", {"reason": step.args["reason"]}
-        )
+        world.answers["refuse"] = ask_with(world, step, "refuse", "delivery", {"reason": step.args["reason"]})
 
     @registry.step(
         "replay",

@@ -25,7 +25,12 @@ TIMERS = {"renew": "the heartbeats of its executions", "maintenance": "its perio
 
 def register(registry: Registry) -> None:
     """Register the verbs of this group."""
+    _register_lives(registry)
+    _register_standstills(registry)
+    _register_interleaving(registry)
 
+
+def _register_lives(registry: Registry) -> None:
     @registry.step(
         "open",
         group="owners",
@@ -84,6 +89,8 @@ def register(registry: Registry) -> None:
         incarnation.life = Life.PAUSED
         world.history.add("world", incarnation.owner, "pause")
 
+
+def _register_standstills(registry: Registry) -> None:
     @registry.step(
         "resume",
         group="owners",
@@ -131,6 +138,8 @@ def register(registry: Registry) -> None:
         for expectation in step.args["value"]:
             world.check(expectation)
 
+
+def _register_interleaving(registry: Registry) -> None:
     @registry.step(
         "during",
         group="interleaving",

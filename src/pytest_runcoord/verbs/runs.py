@@ -46,6 +46,7 @@ def register(registry: Registry) -> None:
     _register_owning(registry)
     _register_ending(registry)
 
+
 NOT_FIELDS = frozenset({"patience", "cancel", "made_id"})
 
 

@@ -35,6 +35,7 @@ STATES = {
 def register(registry: Registry) -> None:
     """Register the expectations."""
     _register_runs(registry)
+    _register_sets(registry)
     expected_events.register(registry)
     expected_work.register(registry)
 
@@ -87,6 +88,8 @@ def _register_runs(registry: Registry) -> None:
         if found is not None:
             raise Unmet(f"{found.run_id} is in the store", expected="no such run", seen=found.state)
 
+
+def _register_sets(registry: Registry) -> None:
     @registry.expectation(
         "line",
         group="runs",

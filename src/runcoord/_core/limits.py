@@ -75,22 +75,29 @@ MAX_ID_CHARACTERS = 200
 """Run ids, owner ids and keys, which fit every file system as one component; names of groups and
 destinations, which may be any text."""
 MAX_TASK_CHARACTERS = 1_000
+"""What a run is about, in words (origin)."""
 MAX_ERROR_CHARACTERS = 2_000
+"""Text of an error, or why a run was to stop (origin). A longer one is cut: no outcome is lost for it."""
 MAX_AGENT_CHARACTERS = 200
+"""Name of who does the work (origin)."""
 MAX_CONVERSATION_KEY_CHARACTERS = 500
+"""What a run belongs to for its submitter (origin)."""
 MAX_PAYLOAD_BYTES = 256 * 1024
 """Inputs of a run as canonical JSON. Larger inputs belong into a file that the payload names."""
 MAX_RESULT_CHARACTERS = 64 * 1024
 """Result text kept in the store; longer ones are truncated and marked."""
 MAX_PROGRESS_CHARACTERS = 2_000
+"""Latest progress of the work, as long as an error: both are read in one portrait of the run."""
 MAX_GROUP_SIZE = 10_000
+"""Runs that one summary waits for; more is taken for a slip of the keyboard."""
 
 # --- waiting ---
 LOCK_WAIT_SECONDS = 30.0
 """Longest wait for the store's write lock; eight processes that wanted nothing else had it in a second."""
 LOCK_BACKOFF_SECONDS = 0.001
+"""First pause between tries for the lock."""
 MAX_LOCK_BACKOFF_SECONDS = 0.005
-"""Pause between tries for the lock, doubling. Nobody queues for it, so who looks seldom starves: with pauses
+"""Longest pause between tries for the lock; they double. Nobody queues for it, so who looks seldom starves: with pauses
 up to 50 ms two of eight busy processes got nothing until the others were done."""
 LOCK_TRIES = 20_000
 """Tries for the lock: more than fit into the longest wait, so they bound it only where no time passes."""

@@ -38,6 +38,7 @@ from runcoord._core.limits import (
     MAX_RESULT_CHARACTERS,
 )
 from runcoord._core.model import Deadline, Event, Instant, Lease, Outcome, Run, State
+from runcoord._core.texts import storable
 from runcoord.errors import (
     AlreadyFinished,
     AlreadyStarted,
@@ -148,10 +149,12 @@ def _publish(run: Run, request: ask.Publish, now: Instant) -> Decision:
 
 def _complete(run: Run, request: ask.Complete, now: Instant) -> Decision:
     lease = request.lease
-    error, result = bounded_error(request.error), request.result[:MAX_RESULT_CHARACTERS]
+    whole = storable(request.result)
+    error, result = bounded_error(request.error), whole[:MAX_RESULT_CHARACTERS]
+    truncated = len(result) < len(whole)
     if run.state is State.FINISHED:
         same = (run.owner, run.epoch) == (lease.owner, lease.epoch)
-        if same and (run.reported, run.result) == (request.outcome, result):
+        if same and _repeats(run, request.outcome, result, truncated, error):
             return Decision(run, False, late=run.late)
         raise _lease_lost(run, lease) if not same and run.epoch > lease.epoch else _already_finished(run)
     late = _require_holder(run, lease, now, expired_is_fine=True)
@@ -170,12 +173,24 @@ def _complete(run: Run, request: ask.Complete, now: Instant) -> Decision:
         now,
         reported=request.outcome,
         result=result,
-        result_truncated=len(result) < len(request.result),
+        result_truncated=truncated,
         late=late,
     )
     deliverer = request.deliverer if run.spec.destination in request.serves else ""
     event = finished_event(after, now, claimed_by=deliverer, claim_seconds=DELIVERY_CLAIM_SECONDS)
     return Decision(after, True, event, late=late)
+
+
+def _repeats(run: Run, outcome: Outcome, result: str, truncated: bool, error: str) -> bool:
+    """Whether this is the completion that ended the run, asked for again."""
+    # Where a stop overruled it, its reason stands in the place of the error.
+    known_error = error if run.stop_requested_at is not None else run.error
+    return (run.reported, run.result, run.result_truncated, known_error) == (
+        outcome,
+        result,
+        truncated,
+        error,
+    )
 
 
 def _stop(run: Run, request: ask.Stop, now: Instant) -> Decision:
@@ -249,8 +264,8 @@ def retry_of(run: Run, run_id: str, now: Instant) -> Run:
 
 
 def bounded_error(text: str) -> str:
-    """Error text within its limit: an outcome is never lost because its explanation is long."""
-    return text[:MAX_ERROR_CHARACTERS]
+    """Error text within its limit: an outcome is never lost because its explanation is long, or odd."""
+    return storable(text)[:MAX_ERROR_CHARACTERS]
 
 
 # --- who holds it --------------------------------------------------------------------------------

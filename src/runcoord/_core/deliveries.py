@@ -16,6 +16,7 @@ from runcoord._core.limits import (
     MAX_ERROR_CHARACTERS,
 )
 from runcoord._core.model import Deadline, Delivery, Event, EventState, Instant
+from runcoord._core.texts import storable
 from runcoord.errors import InvalidRequest, StaleDelivery
 
 
@@ -54,23 +55,23 @@ def accepted(event: Event, delivery: Delivery, now: Instant) -> Event:
 def postponed(event: Event, delivery: Delivery, reason: str, now: Instant) -> Event:
     """The attempt failed; try again later, doubling the wait, and hold it after too many tries."""
     _require_newest(event, delivery)
-    reason = reason[:MAX_ERROR_CHARACTERS]
     failures = event.failures + 1
     if failures >= MAX_DELIVERY_ATTEMPTS:
         return held(replace(event, failures=failures), f"gave up after {failures} failed attempts: {reason}")
     due = Deadline.after(now, backoff(failures))
+    reason = _bounded(reason)
     return replace(event, state=EventState.PENDING, owner="", reason=reason, due=due, failures=failures)
 
 
 def refused(event: Event, delivery: Delivery, reason: str) -> Event:
     """The destination refused for good: held, visible, replayable."""
     _require_newest(event, delivery)
-    return held(event, reason[:MAX_ERROR_CHARACTERS] or "refused")
+    return held(event, reason or "refused")
 
 
 def held(event: Event, reason: str) -> Event:
     """The event waits for the operator, who has not been told of it yet."""
-    return replace(event, state=EventState.HELD, owner="", reason=reason, told=False)
+    return replace(event, state=EventState.HELD, owner="", reason=_bounded(reason), told=False)
 
 
 def replayed(event: Event, destination: str, now: Instant) -> Event:
@@ -96,6 +97,10 @@ def backoff(failures: int) -> float:
     """Seconds to wait after so many failed attempts in a row (at least 1)."""
     exponent = min(max(failures, 1) - 1, 30)
     return min(DELIVERY_BACKOFF_SECONDS * 2.0**exponent, MAX_DELIVERY_BACKOFF_SECONDS)
+
+
+def _bounded(reason: str) -> str:
+    return storable(reason)[:MAX_ERROR_CHARACTERS]
 
 
 def _answers(event: Event, delivery: Delivery) -> bool:

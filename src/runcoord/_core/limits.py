@@ -97,8 +97,8 @@ LOCK_WAIT_SECONDS = 30.0
 LOCK_BACKOFF_SECONDS = 0.001
 """First pause between tries for the lock."""
 MAX_LOCK_BACKOFF_SECONDS = 0.005
-"""Longest pause between tries for the lock; they double. Nobody queues for it, so who looks seldom starves: with pauses
-up to 50 ms two of eight busy processes got nothing until the others were done."""
+"""Longest pause between tries for the lock; they double. Nobody queues for it, so who looks seldom starves:
+with pauses up to 50 ms two of eight busy processes got nothing until the others were done."""
 LOCK_TRIES = 20_000
 """Tries for the lock: more than fit into the longest wait, so they bound it only where no time passes."""
 SUBMIT_WAIT_SECONDS = 1.0

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import threading
+from pathlib import Path
+
 import pytest
 
 from engine.running import refused, run, run_all
+from pytest_runcoord import runner
 from pytest_runcoord.verdict import FailureKind, RunResult, Verdict
 
 
@@ -244,18 +249,17 @@ def test_the_history_of_a_failure_has_every_clock() -> None:
     assert (last.at.wall, last.at.monotonic, last.at.boottime) == (3600.0, 0.0, 7200.0)
 
 
-def test_nothing_is_left_behind_after_a_scenario(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:
-    import os
-    import threading
-
-    before = (threading.active_count(), os.environ.get("TZ"), sorted(os.listdir("/dev/shm")))
-    run("""
+def test_nothing_is_left_behind_after_a_scenario(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner, "_scratch", lambda: str(tmp_path))
+    before = (threading.active_count(), os.environ.get("TZ"))
+    result = run("""
         steps:
           - open: gw1
           - tz: Asia/Tokyo
           - submit: r1
           - crash: gw1
     """)
-    after = (threading.active_count(), os.environ.get("TZ"), sorted(os.listdir("/dev/shm")))
-    assert [name for name in after[2] if name not in before[2] and name.startswith("runcoord-")] == []
-    assert after[:2] == before[:2]
+    assert result.verdict is Verdict.PASSED
+    assert result.moments["after-accept"] == 1
+    assert (threading.active_count(), os.environ.get("TZ")) == before
+    assert list(tmp_path.iterdir()) == []

@@ -43,7 +43,8 @@ class Post:
 
         def accept_late() -> None:
             place.accepted.append(message)
-            self._history.add("message", actor, f"{place.name} is done", "accepted", **said)
+            event, attempt = message.event_id, message.attempt
+            self._history.add("world", place.name, "accepted elsewhere", event=event, attempt=attempt)
 
         try:
             place.offer(message, wait)

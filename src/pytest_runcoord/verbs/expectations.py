@@ -11,6 +11,7 @@ from pytest_runcoord.deadlines import claimable
 from pytest_runcoord.scenario import Expectation
 from pytest_runcoord.subject import RunSeen
 from pytest_runcoord.verbs import expected_events, expected_work
+from pytest_runcoord.verbs.asking import BIG_TEXT, big_text
 from pytest_runcoord.verbs.comparing import Unmet, compare, stated
 from pytest_runcoord.verbs.runs import OUTCOMES
 from pytest_runcoord.vocabulary import (
@@ -45,8 +46,8 @@ RUN_FIELDS = (
     Argument("outcome", Choice({**OUTCOMES, "none": "it has not ended"}), "how it ended"),
     Argument("epoch", Count(0, 1_000_000), "its epoch"),
     Argument("owner", Name("owner"), "who acquired it last"),
-    Argument("error", Text(), "a part of its error"),
-    Argument("result", Text(may_be_empty=True), "its result"),
+    Argument("error", BIG_TEXT, "a part of its error"),
+    Argument("result", BIG_TEXT, "its result"),
     Argument("late", Flag(), "whether it was completed after its lease had run out"),
     Argument("stop_requested", Flag(), "whether a stop is noted on it"),
     Argument("progress", Text(), "its latest progress"),
@@ -140,7 +141,9 @@ def _register_sets(registry: Registry) -> None:
 
 def _compare_run(world: World, what: str, wanted: dict[str, Any], run: RunSeen, more: dict[str, Any]) -> None:
     """Compare what a run looks like, ``more`` besides, and its inputs with those of another run."""
-    compare(what, {k: v for k, v in wanted.items() if k != "inputs_of"}, run_values(world, run) | more)
+    texts = {name: big_text(wanted[name]) for name in ("error", "result") if name in wanted}
+    fields = {name: value for name, value in (wanted | texts).items() if name != "inputs_of"}
+    compare(what, fields, run_values(world, run) | more)
     other = world.snapshot().runs.get(wanted.get("inputs_of", run.run_id))
     if other is None or other.inputs != run.inputs:
         raise Unmet(

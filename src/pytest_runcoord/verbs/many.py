@@ -20,7 +20,7 @@ def register(registry: Registry) -> None:
         group="interleaving",
         says=(
             "Steps are done again and again, each time for another run: in every round its number is added "
-            "to the names of runs, crowd becomes crowd.1, crowd.2, …. Invariants look when all rounds are done."
+            "to the names of runs, crowd becomes crowd.1, crowd.2, …. Invariants look when all are done."
         ),
         arguments=(
             Argument("count", Count(1, MOST), "how many rounds", required=True),

@@ -166,6 +166,8 @@ def _register_owning(registry: Registry) -> None:
         )
         def hold(world: World, step: Step) -> None:
             args = {each.name: step.args[each.name] for each in more if step.args[each.name] is not None}
+            if "text" in args:
+                args["text"] = big_text(args["text"])
             keeps = "lease" if "as" in step.options else ""
             world.answers[verb] = ask_with(world, step, verb, "lease", args, keeps=keeps)
 
@@ -182,7 +184,7 @@ def _register_owning(registry: Registry) -> None:
         "progress",
         "Progress of the work is recorded.",
         "progress",
-        Argument("text", Text(max_length=4_000), "what to record", default="under way"),
+        Argument("text", BIG_TEXT, "what to record", default="under way"),
     )
     with_lease(
         "publish",

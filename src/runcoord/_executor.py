@@ -49,7 +49,9 @@ class ExecutionReport:
 class Execution:
     """One started run and its lease. Use :meth:`checkpoint` (or :meth:`guard`) before every effect."""
 
-    def __init__(self, verbs: RunVerbs, outbox: Outbox, bounded: Bounded, sleeper: Sleeper, lease: Lease) -> None:
+    def __init__(
+        self, verbs: RunVerbs, outbox: Outbox, bounded: Bounded, sleeper: Sleeper, lease: Lease
+    ) -> None:
         self._verbs, self._outbox, self._sleeper = verbs, outbox, sleeper
         self.run = verbs.start(lease)
         self.heartbeat = Heartbeat(verbs, lease, bounded)
@@ -65,7 +67,11 @@ class Execution:
         self.heartbeat.tick()
 
     def guard(self) -> None:
-        """See :meth:`runcoord._heartbeat.Heartbeat.guard`."""
+        """Returns while the lease can be trusted, without waiting.
+
+        Raises :class:`~runcoord.errors.WorkCancelled` when the work must end, and
+        :class:`~runcoord.errors.EffectsBlocked` while that is still being found out.
+        """
         self.heartbeat.guard()
 
     def checkpoint(self) -> None:

@@ -23,7 +23,6 @@ from pytest_runcoord.world_errors import (
     BoundReached,
     Denied,
     FailedMeanwhile,
-    Inside,
     MomentMissed,
     ScenarioMistake,
     SubjectFault,
@@ -373,7 +372,7 @@ class World:
             act()
         except Exception as failure:
             if self._calls:
-                raise Inside(failure) from failure
+                raise FailedMeanwhile(failure) from failure
             raise
 
 

@@ -9,14 +9,6 @@ class ScenarioMistake(Exception):
     """The scenario asks for what makes no sense in this world, such as opening an owner twice."""
 
 
-class Inside(BaseException):
-    """A failure of the scenario in the middle of a subject's call, which the subject must not handle."""
-
-    def __init__(self, failure: Exception) -> None:
-        super().__init__(str(failure))
-        self.failure = failure
-
-
 class BoundReached(BaseException):
     """The scenario does not end within its bounds."""
 

@@ -7,7 +7,7 @@ from typing import Any
 from pytest_runcoord.scenario import Step
 from pytest_runcoord.verbs.asking import BIG_TEXT, acting, ask, ask_with, big_text, stated_args
 from pytest_runcoord.verbs.lengths import LeaseLength
-from pytest_runcoord.vocabulary import Argument, Choice, Count, Duration, Flag, Json, Name, Registry, Text
+from pytest_runcoord.vocabulary import Argument, Choice, Count, Duration, Flag, Json, Name, Registry
 from pytest_runcoord.world import World
 
 OUTCOMES = {

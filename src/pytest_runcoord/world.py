@@ -236,6 +236,7 @@ class World:
             for entry in self.history.completed[ended:-1]
         )
         if alone:
+            self.observe()  # what the sweep did to whom comes before what it cost
             wrote = None if rows is None or rows_after is None else rows_after - rows
             for watcher in self.sweep_watchers:
                 watcher(before, after, wrote)

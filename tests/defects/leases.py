@@ -3,5 +3,9 @@
 from __future__ import annotations
 
 from defects.catalogue import Defect
+from defects.leases_clocks import CLOCKS
+from defects.leases_fences import FENCES
+from defects.leases_holding import HOLDING
+from defects.leases_recovery import RECOVERY
 
-DEFECTS: list[Defect] = []
+DEFECTS: list[Defect] = [*FENCES, *HOLDING, *RECOVERY, *CLOCKS]

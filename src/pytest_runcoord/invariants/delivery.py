@@ -114,20 +114,25 @@ class NothingLost(Invariant):
     def __init__(self, *world: object) -> None:
         super().__init__(*world)  # type: ignore[arg-type]
         self._accepted: set[str] = set()
+        self._told: set[str] = set()
+        """Runs of which some destination accepted the terminal event."""
         self._crashed = False
 
     def see(self, entry: Entry, before: Snapshot) -> None:
         if entry.kind == "verb" and entry.status == "ok":
             if entry.what in ("submit", "retry", "submit_through_thread") and not entry.data.get("cancelled"):
                 self._accepted.add(str(entry.data["run"]))
-            elif entry.what in ("recover", "startup") and entry.data.get("pruned"):
-                self._accepted &= set(self.world.snapshot().runs)
+        elif entry.kind == "message" and entry.status == "accepted":
+            if entry.data["event"] == f"{entry.data['run']}/finished":
+                self._told.add(str(entry.data["run"]))
         elif entry.what == "crash":
             self._crashed = True
         elif entry.what == "lose row":
             self._accepted.discard(str(entry.data["run"]))
 
     def compare(self, before: Snapshot, after: Snapshot) -> None:
+        if self.world.plan.settings.get("prune_after") is not None:
+            self._accepted -= self._told - after.runs.keys()  # pruned, as it was asked for
         self._check(after)
 
     def end(self, snapshot: Snapshot) -> None:

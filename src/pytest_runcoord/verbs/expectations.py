@@ -50,7 +50,7 @@ RUN_FIELDS = (
     Argument("result", BIG_TEXT, "its result"),
     Argument("late", Flag(), "whether it was completed after its lease had run out"),
     Argument("stop_requested", Flag(), "whether a stop is noted on it"),
-    Argument("progress", Text(), "its latest progress"),
+    Argument("progress", Text(may_be_empty=True), "its latest progress"),
     Argument("result_truncated", Flag(), "whether its result was cut at the limit"),
     Argument("interruptions", Count(0, 1_000), "interruptions along its line before it"),
     Argument("retry_of", Name("run", free=True), "the run that it retries"),

@@ -29,7 +29,7 @@ from pytest_runcoord.scenario import (
     load_file,
     variants,
 )
-from pytest_runcoord.tally import LINE, SCENARIO, VARIANT, VERDICT, properties
+from pytest_runcoord.tally import LINE, OF_A_RESULT, SCENARIO, VARIANT, VERDICT, properties
 from pytest_runcoord.verbs import default_registry
 from pytest_runcoord.verdict import RunResult, Verdict
 
@@ -150,7 +150,21 @@ class ScenarioItem(pytest.Function):
         self.line = line
         self.file = file
         self.scenario: AnyScenario = scenario
+        self.ran = False
         self.user_properties += [(SCENARIO, scenario.name), (VARIANT, name), (LINE, line)]
+
+    def runtest(self) -> None:
+        """By pytest's hook for calling functions, as plugins expect. If none of them called it (with
+        ``-p no:python`` there is nobody to), a scenario that never ran would be a pass."""
+        self.ran = False
+        self.user_properties[:] = [each for each in self.user_properties if each[0] not in OF_A_RESULT]
+        super().runtest()
+        if not self.ran:
+            self.run_once()
+
+    def run_once(self) -> None:
+        self.ran = True
+        self.run_scenario()
 
     def run_scenario(self) -> None:
         raise NotImplementedError
@@ -159,7 +173,7 @@ class ScenarioItem(pytest.Function):
         """What plugins see as the test function: ``pytest --collect-only -v`` prints its docstring."""
 
         def run() -> None:
-            self.run_scenario()
+            self.run_once()
 
         run.__name__ = run.__qualname__ = scenario.name
         run.__doc__ = scenario.says if isinstance(scenario, Scenario) else None
@@ -187,9 +201,9 @@ class InvalidItem(ScenarioItem):
     def __init__(self, *, error: ScenarioError, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.error = error
-        self.user_properties += [(VERDICT, "invalid")]
 
     def run_scenario(self) -> None:
+        self.user_properties.append((VERDICT, "invalid"))
         error, at = self.error, self.error.position
         raise ScenarioFailed(
             FailureText(

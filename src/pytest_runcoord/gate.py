@@ -46,10 +46,12 @@ class Gate:
         tiers = self.options.tiers
         if not tiers:
             return
-        others = [item for item in items if getattr(item, "runcoord_tier", tiers[0]) not in tiers]
-        if others:
+        # Tests that are no scenarios have no tier, and stay.
+        chosen = [item for item in items if getattr(item, "runcoord_tier", tiers[0]) in tiers]
+        if len(chosen) < len(items):
+            others = [item for item in items if getattr(item, "runcoord_tier", tiers[0]) not in tiers]
             self.config.hook.pytest_deselected(items=others)
-            items[:] = [item for item in items if item not in set(others)]
+            items[:] = chosen
 
     # --- meanwhile ---
 

@@ -10,6 +10,9 @@ import pytest
 
 TIERS = ("sim", "real")
 REFERENCE = "reference coordinator"
+SUBJECT_METHODS = ("open", "refusal", "snapshot", "finish")
+SUBJECT_VALUES = ("name", "capabilities")
+"""Looked for on the object, since a class may set them as it is made."""
 MAX_REQUIRED = 1_000_000
 """Scenarios that a run may be required to have; more is a slip of the keyboard."""
 
@@ -26,8 +29,14 @@ class Options:
 
     def new_subject(self) -> Any:
         """A subject for one scenario, ``None`` for the reference coordinator."""
-        made = self._subject_class
-        return made() if isinstance(made, type) else made
+        found = self._subject_class
+        if found is None:
+            return None
+        subject = found() if isinstance(found, type) else found
+        for name in SUBJECT_VALUES:
+            if not hasattr(subject, name):
+                pytest.fail(f"the runcoord subject {self.subject_name!r} has no {name!r}", pytrace=False)
+        return subject
 
     def header(self) -> str:
         """What runs on what, for the head of the report."""
@@ -70,8 +79,12 @@ def load_subject(name: str) -> Any:
         if not hasattr(found, part):
             raise pytest.UsageError(f"the runcoord subject {name!r} is not there: {found!r} has no {part!r}")
         found = getattr(found, part)
-    if not callable(getattr(found, "open", None)):
-        raise pytest.UsageError(f"the runcoord subject {name!r} has no method open(owner, world)")
+    for method in SUBJECT_METHODS:
+        if not callable(getattr(found, method, None)):
+            raise pytest.UsageError(
+                f"the runcoord subject {name!r} has no method {method!r}; "
+                f"pytest_runcoord.subject.Subject says what each of {', '.join(SUBJECT_METHODS)} does"
+            )
     return found
 
 

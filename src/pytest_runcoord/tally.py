@@ -14,7 +14,9 @@ from pytest_runcoord.verdict import RunResult, Verdict
 
 SCENARIO, VARIANT, LINE = "runcoord_scenario", "runcoord_variant", "runcoord_line"
 VERDICT, MISSING, EXERCISED = "runcoord_verdict", "runcoord_missing", "runcoord_invariants"
-FAILED_BY, TIER = "runcoord_failed_by", "runcoord_tier"
+FAILED_BY, FAILED_LINE, TIER = "runcoord_failed_by", "runcoord_failed_line", "runcoord_tier"
+OF_A_RESULT = frozenset({VERDICT, MISSING, EXERCISED, FAILED_BY, FAILED_LINE, TIER})
+"""What one attempt at a scenario found; the next one replaces it."""
 TOGETHER = "\u00a0"
 """Between a name and its number: they stay on one line."""
 
@@ -31,7 +33,7 @@ def properties(result: RunResult) -> list[tuple[str, object]]:
         found.append((TIER, result.choices["tier"]))
     if result.failure is not None:
         found.append((FAILED_BY, f"{result.failure.kind.value} {result.failure.name}".strip()))
-        found.append((LINE, int(result.failure.line)))
+        found.append((FAILED_LINE, int(result.failure.line)))
     return found
 
 

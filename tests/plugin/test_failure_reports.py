@@ -176,7 +176,11 @@ def junit(pytester: pytest.Pytester) -> tuple[ElementTree.Element, dict[str, Ele
 
 
 def properties(element: ElementTree.Element) -> dict[str, str]:
-    return {str(each.get("name")): str(each.get("value")) for each in element.iterfind("properties/property")}
+    found = [
+        (str(each.get("name")), str(each.get("value"))) for each in element.iterfind("properties/property")
+    ]
+    assert len(dict(found)) == len(found), "a property is there twice"
+    return dict(found)
 
 
 def test_a_junit_file_has_the_report_and_names_scenario_variant_line_and_invariants(
@@ -196,7 +200,8 @@ def test_a_junit_file_has_the_report_and_names_scenario_variant_line_and_invaria
     case = cases["a.runcoord.yaml.never-refused"]
     failed = properties(case)
     failing_line = PASSING.count("\n") + 1 + FAILING_LINE
-    assert failed["runcoord_line"] == str(failing_line)
+    assert failed["runcoord_line"] == str(PASSING.count("\n") + 2)
+    assert failed["runcoord_failed_line"] == str(failing_line)
     assert failed["runcoord_failed_by"] == "expectation refused"
     failure = case.find("failure")
     assert failure is not None

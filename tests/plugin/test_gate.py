@@ -96,7 +96,7 @@ def test_the_subject_of_the_command_line_wins_over_that_of_the_configuration(wri
         ("little:", "is not of the form module:Class"),
         ("absent:Little", "cannot be imported"),
         ("little:Big", "is not there"),
-        ("little:Nothing", "has no method open"),
+        ("little:Nothing", "has no method 'open'; pytest_runcoord.subject.Subject says what"),
     ],
 )
 def test_a_subject_that_is_none_stops_the_run_before_anything_runs(
@@ -110,6 +110,21 @@ def test_a_subject_that_is_none_stops_the_run_before_anything_runs(
     assert not any("::" in line for line in result.outlines)
     result.stderr.fnmatch_lines([f"ERROR: *'{name}' {problem}*"])
     assert "Traceback" not in result.stderr.str()
+
+
+def test_a_subject_that_does_not_say_what_it_can_fails_every_scenario_without_a_traceback(
+    write: Write, run: Run
+) -> None:
+    methods = "".join(
+        f"    def {name}(self, *_): ...\n" for name in ("open", "refusal", "snapshot", "finish")
+    )
+    write("silent.py", f"class Silent:\n    name = 'silent'\n{methods}")
+    write("pytest.ini", "[pytest]\npythonpath = .\n")
+    write("a.runcoord.yaml", PASSING)
+    result = run("--runcoord-subject=silent:Silent")
+    assert result.parseoutcomes() == {"failed": 1}
+    result.stdout.fnmatch_lines(["the runcoord subject 'silent:Silent' has no 'capabilities'"])
+    assert "options.py" not in result.stdout.str()
 
 
 # --- the shipped suite ---

@@ -134,3 +134,51 @@ def test_durations_are_those_of_real_time(run: Run) -> None:
     assert len(lines) == 5
     # The virtual hour of a suspend is not in it.
     assert all(float(line.split("s ")[0]) < 60 for line in lines)
+
+
+# --- no pass without a run ---
+
+
+@pytest.mark.usefixtures("five")
+def test_scenarios_run_even_where_no_plugin_calls_functions(run: Run) -> None:
+    result = run("-p", "no:python", "--tb=no")
+    assert result.parseoutcomes() == {"passed": 3, "failed": 2}
+
+
+def test_a_plugin_that_calls_the_function_itself_runs_the_scenario_once(write: Write, run: Run) -> None:
+    write(
+        "conftest.py",
+        """
+def pytest_pyfunc_call(pyfuncitem):
+    print("CALLING", pyfuncitem.name)
+    pyfuncitem.obj()
+    return True
+""",
+    )
+    write("a.runcoord.yaml", together(passing("a1"), failing("a2")))
+    result = run("-s", "--tb=no")
+    assert result.parseoutcomes() == {"passed": 1, "failed": 1}
+    assert sum("CALLING" in line for line in result.outlines) == 2
+    assert "2 scenarios in 2 variants: 1 passed, 1 failed" in result.outlines
+
+
+def test_an_item_that_runs_again_tells_only_what_its_last_run_found(write: Write, run: Run) -> None:
+    write(
+        "conftest.py",
+        """
+from _pytest.runner import runtestprotocol
+def pytest_runtest_protocol(item, nextitem):
+    runtestprotocol(item, nextitem=nextitem, log=False)
+    item._initrequest()
+    for report in runtestprotocol(item, nextitem=nextitem, log=False):
+        item.ihook.pytest_runtest_logreport(report=report)
+        if report.when == "call":
+            names = [name for name, _ in report.user_properties]
+            assert len(set(names)) == len(names)
+    return True
+""",
+    )
+    write("a.runcoord.yaml", together(passing("a1"), failing("a2")))
+    result = run("--tb=no")
+    assert result.parseoutcomes() == {"passed": 1, "failed": 1}
+    assert "2 scenarios in 2 variants: 1 passed, 1 failed" in result.outlines

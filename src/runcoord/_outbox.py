@@ -44,9 +44,16 @@ class _Drain:
 
     end: float
     """Boottime at which it ends."""
+    stopped: threading.Event
+    """Set when the outbox is closed: what was accepted is recorded, nothing more is sent."""
     used: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
     """Seconds that each destination has taken."""
+    idle: set[str] = field(default_factory=set)
+    """Events that were found and cannot be sent: unreadable ones, and those that by the rules are not due."""
     report: DrainReport = field(default_factory=DrainReport)
+
+    def over(self, now: float) -> bool:
+        return now >= self.end or self.stopped.is_set()
 
     def spent(self) -> set[str]:
         """Destinations that have used up their time, but for less than one turn is worth."""
@@ -81,6 +88,7 @@ class Outbox:
         self._in_flight: set[str] = set()
         self._by_hand: dict[str, Deadline] = {}
         self._slow: set[str] = set()
+        self._stopped = threading.Event()
 
     @property
     def serves(self) -> bool:
@@ -94,7 +102,8 @@ class Outbox:
 
         What was handed out is neither handed out again nor drained here until its claim ends.
         """
-        return self._dispatch(limit, DrainReport(), hand_out=True).ready
+        drain = _Drain(self._clock.boottime(), self._stopped)
+        return self._dispatch(limit, drain, hand_out=True).ready
 
     def acknowledge(self, delivery: Delivery) -> None:
         """The destination accepted it. Raises :class:`~runcoord.errors.StaleDelivery` for an old attempt."""
@@ -121,6 +130,10 @@ class Outbox:
         now = instant(self._clock)
         return now.boottime + max(0.0, due.remaining(now, limits.MAX_DELIVERY_BACKOFF_SECONDS))
 
+    def stop(self) -> None:
+        """Let every drain end after the turn that is under way; later ones send nothing."""
+        self._stopped.set()
+
     # --- draining ---
 
     def drain(self, *, seconds: float = limits.DRAIN_SECONDS) -> DrainReport:
@@ -130,31 +143,31 @@ class Outbox:
         """
         if self._sender is None:
             return DrainReport()
-        drain = _Drain(self._clock.boottime() + seconds)
+        drain = _Drain(self._clock.boottime() + seconds, self._stopped)
         report, last = drain.report, self._slow
         for _ in range(limits.DRAIN_BATCHES):
-            if self._clock.boottime() >= drain.end:
+            if drain.over(self._clock.boottime()):
                 report.unfinished = True
                 break
             out = drain.spent() | self._sender.stuck()
-            batch = self._dispatch(limits.DELIVERY_BATCH, report, without=out | last)
+            batch = self._dispatch(limits.DELIVERY_BATCH, drain, without=out | last)
             if batch.ready:
                 with self._sending(batch.ready) as mine:
                     self._send_batch(self._sender, mine, drain)
             elif not batch.found and last:
                 last = set()
             elif not batch.found:
-                report.unfinished = bool(out) and self._more_waits(report)
+                report.unfinished = bool(out) and self._more_waits(drain)
                 break
         else:
             report.unfinished = True
         self._slow = drain.spent()
         return report
 
-    def _more_waits(self, report: DrainReport) -> bool:
+    def _more_waits(self, drain: _Drain) -> bool:
         """Whether something is due for a destination that was left out."""
         now = instant(self._clock)
-        passed_over = self._passed_over(now, report)
+        passed_over = self._passed_over(now, drain)
         with self._store.view("read-due") as view:
             found = view.sendable(now, self._owner, len(passed_over) + 1)
         return any(event_id not in passed_over for event_id in found)
@@ -167,7 +180,7 @@ class Outbox:
         while lanes:
             for target, lane in list(lanes.items()):
                 began = self._clock.boottime()
-                over = began >= drain.end or target in drain.spent()
+                over = drain.over(began) or target in drain.spent()
                 made = [] if over else sender.offer(target, lane)
                 now = self._clock.boottime()
                 drain.used[target] += now - began if made else limits.DESTINATION_SECONDS
@@ -211,17 +224,17 @@ class Outbox:
     # --- claiming and answering ---
 
     def _dispatch(
-        self, limit: int, report: DrainReport, *, without: Iterable[str] = (), hand_out: bool = False
+        self, limit: int, drain: _Drain, *, without: Iterable[str] = (), hand_out: bool = False
     ) -> _Batch:
         batch = _Batch()
         with self._store.transaction("dispatch") as tx:
             now = instant(self._clock)
-            passed_over = self._passed_over(now, report)
+            passed_over = self._passed_over(now, drain)
             ids = tx.sendable(now, self._owner, limit + len(passed_over), sorted(without))
             ids = [event_id for event_id in ids if event_id not in passed_over][:limit]
             batch.found = bool(ids)
             changed = []
-            for event in tx.load_events(ids, report.bad):
+            for event in tx.load_events(ids, drain.report.bad):
                 mine = self._is_mine(event, now)
                 if not mine and not deliveries.may_send(event, now):
                     continue
@@ -234,17 +247,19 @@ class Outbox:
                     changed.append(attempt)
                 batch.ready.append(deliveries.delivery_of(attempt))
             tx.save([Change(events=tuple(changed))] if changed else [])
+            done = {made.event.event_id for made in batch.ready} | {event.event_id for event in changed}
+            drain.idle.update(event_id for event_id in ids if event_id not in done)
             if hand_out:
                 with self._lock:
                     self._by_hand.update((each.event.event_id, each.until) for each in batch.ready)
-        report.held += sum(event.state is EventState.HELD for event in changed)
+        drain.report.held += sum(event.state is EventState.HELD for event in changed)
         return batch
 
-    def _passed_over(self, now: Instant, report: DrainReport) -> set[str]:
-        """Ids of events that are being sent by another thread or by hand, or cannot be read."""
+    def _passed_over(self, now: Instant, drain: _Drain) -> set[str]:
+        """Ids of events that are being sent by another thread or by hand, and of idle ones."""
         with self._lock:
             self._by_hand = {i: until for i, until in self._by_hand.items() if not until.passed(now)}
-            return {row.key for row in report.bad} | self._in_flight | self._by_hand.keys()
+            return drain.idle | self._in_flight | self._by_hand.keys()
 
     def _is_mine(self, event: Event, now: Instant) -> bool:
         """Claimed by this owner, unsent, and not yet open to others."""

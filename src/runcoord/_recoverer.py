@@ -66,9 +66,14 @@ class Recoverer:
 
     def _recover(self, report: SweepReport) -> None:
         after = ""
-        for _ in range(limits.SWEEP_BATCHES):
+        for batch in range(limits.SWEEP_BATCHES):
             with self._verbs.store.view("read-recoverable") as view:
-                found = view.recoverable(instant(self._verbs.clock), limits.RECOVERY_BATCH, after)
+                now = instant(self._verbs.clock)
+                found = view.recoverable(now, limits.RECOVERY_BATCH, after)
+                if batch == 0:
+                    bad: list[BadRow] = []
+                    view.load_runs(view.claimable(now, limits.WAITING_LOOKED_AT), bad)
+                    _note_bad(report, bad)
             if not found:
                 return
             after = found[-1]

@@ -30,6 +30,9 @@ SWEEP_BATCHES = 400
 """Batches in one sweep (about 100,000 runs); what is left waits for the next sweep."""
 BAD_ROWS_NAMED = 20
 """Bad rows that a report names one by one; the rest are counted."""
+WAITING_LOOKED_AT = 20
+"""Runs at the head of those that wait which a sweep reads. One that cannot be read is passed over by whoever
+claims, and so comes to the head."""
 INTERRUPTION_BUDGET = 0
 """Default number of automatic retries after an interruption, counted along the line of retries."""
 MAX_INTERRUPTION_BUDGET = 100

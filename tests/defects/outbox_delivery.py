@@ -151,13 +151,13 @@ def _sent_is_never_due_again(patch: Patch) -> None:
 def _start_announces_again(patch: Patch) -> None:
     sweep = _recoverer.Recoverer.sweep
 
-    def again(self: _recoverer.Recoverer) -> _recoverer.SweepReport:
+    def again(self: _recoverer.Recoverer, **more: Any) -> _recoverer.SweepReport:
         store = self._verbs.store
         with store.transaction("dispatch") as tx:
             done = tx.events(states=(EventState.DELIVERED,), limit=100)
             due = [replace(each, state=EventState.PENDING, owner="") for each in done]
             tx.save([_outbox.Change(events=tuple(due))])
-        return sweep(self)
+        return sweep(self, **more)
 
     patch.setattr(_recoverer.Recoverer, "sweep", again)
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from defects.catalogue import Defect
-from runcoord import _coordinator, _maintenance, _outbox, _sender
+from runcoord import _coordinator, _maintenance, _outbox, _recoverer, _sender
 from runcoord._core import decide, deliveries, limits
 from runcoord._core.model import Deadline, Event, EventState, Instant
 from runcoord.ports import Bounded, Clock
@@ -142,6 +142,27 @@ def _cut_in_silence(patch: Patch) -> None:
     )
 
 
+# --- one-among-many ---
+
+
+def _rewriting(when: Callable[[_recoverer.SweepReport], bool]) -> Callable[[Patch], None]:
+    """A defect that writes every event again after a sweep."""
+
+    def breaks(patch: Patch) -> None:
+        sweep = _recoverer.Recoverer.sweep
+
+        def everything(self: _recoverer.Recoverer, **more: Any) -> _recoverer.SweepReport:
+            report = sweep(self, **more)
+            if when(report):
+                with self._verbs.store.transaction("dispatch") as tx:
+                    tx.save([_outbox.Change(events=tuple(tx.events(limit=1_000)))])
+            return report
+
+        patch.setattr(_recoverer.Recoverer, "sweep", everything)
+
+    return breaks
+
+
 WAITING: list[Defect] = [
     Defect(
         "backlog-larger-than-batch",
@@ -242,5 +263,19 @@ WAITING: list[Defect] = [
         "result-kept",
         _cut_in_silence,
         name="in-silence",
+    ),
+    Defect(
+        "one-among-many",
+        "A sweep that delivered something writes every event again.",
+        "work-in-proportion",
+        _rewriting(lambda report: report.drain.delivered == 1),
+        name="when-busy",
+    ),
+    Defect(
+        "one-among-many",
+        "A sweep that found nothing writes every event again.",
+        "idle-is-free",
+        _rewriting(lambda report: not report.drain.delivered),
+        name="when-idle",
     ),
 ]

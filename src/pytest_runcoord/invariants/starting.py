@@ -18,8 +18,8 @@ class StartsOnce(Invariant):
 
     def __init__(self, *world: object) -> None:
         super().__init__(*world)  # type: ignore[arg-type]
-        self._begun: dict[str, str] = {}
-        """Who began a run's work: owner and number of its start."""
+        self._begun: dict[str, tuple[str, int]] = {}
+        """Who began a run's work (owner and number of its start), and the newest entry by then."""
 
     def see(self, entry: Entry, before: Snapshot) -> None:
         if entry.kind != "verb" or entry.what not in ASKING:
@@ -29,11 +29,13 @@ class StartsOnce(Invariant):
         run = entry.data.get("run")
         if entry.status != "ok" or entry.what not in BEGINNING or not isinstance(run, str):
             return
-        first = self._begun.setdefault(run, f"{asker} {entry.what}")
-        if first.split(" ")[0] != asker or (entry.what != "start" and first != f"{asker} {entry.what}"):
+        first, number = self._begun.setdefault(run, (asker, entry.number))
+        # Repeating a start under the same lease gives the same answer, and begins nothing.
+        again = first != asker or (entry.what != "start" and number < entry.number)
+        if again:
             self.fail(
                 f"the work of {run} was begun a second time, by {asker}",
-                expected=f"never: {first.split(' ')[0]} had begun it",
+                expected=f"never: {first} had begun it",
                 seen=f"{entry.what} was accepted",
             )
 
@@ -49,6 +51,8 @@ class StartsOnce(Invariant):
     def compare(self, before: Snapshot, after: Snapshot) -> None:
         for run_id, run in after.runs.items():
             was = before.runs.get(run_id)
+            if run.state == "running":
+                self._begun.setdefault(run_id, (run.owner, len(self.world.history.entries)))
             if was is None or was.state != "running" or run.state == "running":
                 continue
             self.exercised += 1

@@ -23,6 +23,7 @@ LADDER: tuple[frozenset[str], ...] = (
         {
             "runcoord._answers",
             "runcoord._bounded",
+            "runcoord._changes",
             "runcoord._clock",
             "runcoord._git",
             "runcoord._homes",

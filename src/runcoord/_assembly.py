@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
+from typing import Self
 
 from runcoord._bounded import ThreadBounded
 from runcoord._clock import SystemClock, SystemIds, SystemSleeper, new_owner_id
@@ -12,6 +13,7 @@ from runcoord._coordinator import RunVerbs
 from runcoord._core import limits
 from runcoord._core.model import Delivery
 from runcoord._core.settings import Settings
+from runcoord._core.submission import require_id
 from runcoord._executor import Execution, ExecutionReport, Executor, Work
 from runcoord._maintenance import Maintenance
 from runcoord._outbox import DrainReport, Outbox
@@ -47,7 +49,11 @@ class Coordinator(RunVerbs):
         self._outbox = Outbox(store, clock, owner, destinations, sending)
         self._executor = Executor(self, self._outbox, bounded, sleeper)
         self.maintenance = Maintenance(
-            Recoverer(self, self._outbox), self._outbox, clock, settings.sweep
+            self._outbox,
+            clock,
+            settings.sweep,
+            by_hand=Recoverer(self, self._outbox),
+            by_timer=Recoverer(self, self._outbox, held_here=self._executor.holds),
         )
         self.on_event = self.maintenance.deliver_soon
         self._ticker: Ticker | None = None
@@ -114,13 +120,17 @@ class Coordinator(RunVerbs):
     # --- closing ---
 
     def close(self) -> None:
-        """End the threads and close the store. Closing twice changes nothing."""
+        """End the threads and close the store. Closing twice changes nothing.
+
+        A delivery that is under way is waited for, a bounded time, and recorded; nothing more is sent.
+        """
+        self._outbox.stop()
         if self._ticker is not None:
             self._ticker.stop()
             self._ticker = None
         self.store.close()
 
-    def __enter__(self) -> Coordinator:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -146,10 +156,15 @@ def open_coordinator(
     ``None`` (the default) means that this process delivers nothing and leaves events to those that do.
     ``owner`` names this start of this process; the default is unique. Give one only if it is too.
 
-    Raises :class:`~runcoord.errors.StoreUnavailable`, :class:`~runcoord.errors.StoreDamaged`,
+    With ``ports.store`` that store is used, and ``url`` is not looked at.
+
+    Raises :class:`~runcoord.errors.InvalidConfiguration` or :class:`~runcoord.errors.InvalidRequest` before
+    anything is opened, :class:`~runcoord.errors.StoreUnavailable`, :class:`~runcoord.errors.StoreDamaged`,
     :class:`~runcoord.errors.StoreTooNew` or :class:`~runcoord.errors.StoreReadOnly`.
     """
     ports = ports or Ports()
+    owner = require_id("owner", owner or new_owner_id())
+    table = None if destinations is None else _checked(destinations)
     store = ports.store
     if store is None:
         store = open_sqlite(
@@ -158,22 +173,34 @@ def open_coordinator(
             sleeper=ports.sleeper or SystemSleeper(),
             create=create,
         )
-    table = None if destinations is None else dict(destinations)
-    return Coordinator(
-        ports.wrap_store(store), ports, owner or new_owner_id(), settings or Settings(), table
-    )
+    return Coordinator(ports.wrap_store(store), ports, owner, settings or Settings(), table)
+
+
+def _checked(destinations: Mapping[str, Destination]) -> dict[str, Destination]:
+    for name, destination in destinations.items():
+        if not isinstance(name, str) or not name or not callable(destination):
+            raise InvalidConfiguration(
+                f"destination {name!r} is {destination!r}",
+                remedy="Map each destination's name to a callable that takes a Message.",
+                destination=str(name),
+            )
+    return dict(destinations)
 
 
 def _sqlite_path(url: str | Path) -> Path:
-    text = str(url)
-    if text.startswith(SQLITE_SCHEME):
-        text = text[len(SQLITE_SCHEME) :]
-    elif "://" in text or text.startswith(":memory:"):
+    if isinstance(url, Path):
+        return url
+    if not isinstance(url, str):
         raise InvalidConfiguration(
-            f"cannot open a store at {text!r}",
-            remedy=f"Use a file path or {SQLITE_SCHEME}PATH; nothing else is durable here.",
-            url=text,
+            f"{url!r} names no store", remedy=f"Use a file path or {SQLITE_SCHEME}PATH.", url=repr(url)
         )
-    if not text:
-        raise InvalidConfiguration("the store's path is empty", remedy="Name a file.")
-    return Path(text)
+    path = url.removeprefix(SQLITE_SCHEME)
+    if "://" in path or path.startswith((":memory:", "file:")):
+        raise InvalidConfiguration(
+            f"cannot open a store at {url!r}",
+            remedy=f"Use a file path or {SQLITE_SCHEME}PATH; nothing else is durable here.",
+            url=url,
+        )
+    if not path:
+        raise InvalidConfiguration("the store's path is empty", remedy="Name a file.", url=url)
+    return Path(path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import socket
 import time
@@ -10,18 +11,22 @@ import uuid
 from pathlib import Path
 
 BOOT_ID_PATH = Path("/proc/sys/kernel/random/boot_id")
+TIME_NAMESPACE_PATH = Path("/proc/self/ns/time")
 
 
 class SystemClock:
     """The machine's clocks.
 
-    Boottime is ``CLOCK_BOOTTIME`` where there is one. Elsewhere it is the monotonic clock, which on
-    macOS and Windows does not count suspend as reliably; the boot id there is made from the boot moment.
+    Boottime is ``CLOCK_BOOTTIME`` where there is one, else ``CLOCK_MONOTONIC`` (counts suspend on macOS),
+    else Python's monotonic clock, which may not. Where the system has no boot id every process has its own,
+    so that boottimes of different processes are never compared and wall time decides between them.
     """
 
     def __init__(self) -> None:
         self._boot_id = _boot_id()
-        self._boottime_clock = getattr(time, "CLOCK_BOOTTIME", None)
+        self._boottime_clock: int | None = getattr(
+            time, "CLOCK_BOOTTIME", getattr(time, "CLOCK_MONOTONIC", None)
+        )
 
     def wall(self) -> float:
         return time.time()
@@ -40,11 +45,14 @@ class SystemClock:
 
 def _boot_id() -> str:
     try:
-        return BOOT_ID_PATH.read_text().strip()
+        boot = BOOT_ID_PATH.read_text().strip()
     except OSError:
-        # No boot id to read: a value of this process alone, so that boottimes of different
-        # processes are never compared and wall time decides between them.
         return f"process-{os.getpid()}-{uuid.uuid4()}"
+    try:
+        # A time namespace has boottimes of its own: the same as another boot.
+        return f"{boot} {TIME_NAMESPACE_PATH.readlink()}"
+    except OSError:
+        return boot
 
 
 class SystemSleeper:
@@ -63,5 +71,5 @@ class SystemIds:
 
 def new_owner_id() -> str:
     """An owner id for one start of one process: readable, and never used by another."""
-    host = socket.gethostname().replace("/", "_")[:60] or "host"
+    host = re.sub(r"[^A-Za-z0-9._-]", "_", socket.gethostname())[:60] or "host"
     return f"{host}:{os.getpid()}:{secrets.token_hex(8)}"

@@ -8,15 +8,14 @@ from dataclasses import replace
 from typing import Any
 
 from runcoord._answers import Completion, EventList, Receipt, Renewal, RunList, StopReceipt
+from runcoord._changes import Groups, changes_of, creation
 from runcoord._core import limits, requests, submission
 from runcoord._core.decide import Decision, decide, require_lease_seconds
 from runcoord._core.deliveries import delivery_of, replayed
-from runcoord._core.events import group_event
 from runcoord._core.model import (
     Command,
     Event,
     EventState,
-    Group,
     Instant,
     Lease,
     Outcome,
@@ -311,49 +310,6 @@ class RunVerbs:
     def _lease_seconds(self, lease: float | None) -> float:
         seconds = self.settings.lease if lease is None else lease
         return require_lease_seconds(seconds, limits.MIN_LEASE_SECONDS, limits.MAX_LEASE_SECONDS)
-
-
-class Groups:
-    """The groups of one transaction as they are after the changes made so far."""
-
-    def __init__(self, tx: Transaction) -> None:
-        self._tx = tx
-        self._seen: dict[str, Group | None] = {}
-
-    def count(self, run: Run, now: Instant) -> tuple[Group | None, Event | None]:
-        """Count a run that just ended: the group to write, and its summary if it is complete now."""
-        name = run.spec.group
-        if not name:
-            return None, None
-        group = self._seen[name] if name in self._seen else self._tx.group(name)
-        if group is None:
-            return None, None
-        after = submission.counted(group, run)
-        self._seen[name] = after
-        if after == group:
-            return None, None
-        return after, group_event(after, now) if after.ended == after.size else None
-
-
-def changes_of(before: Run, decision: Decision, now: Instant, groups: Groups) -> list[Change]:
-    """What one decision writes."""
-    run = decision.run
-    events = () if decision.event is None else (decision.event,)
-    group: Group | None = None
-    if run.state is State.FINISHED and before.state is not State.FINISHED and run.spec.group:
-        group, summary = groups.count(run, now)
-        if summary is not None:
-            events = (*events, summary)
-    changes = [Change(before, run, events, (), None, group)]
-    if decision.successor is not None:
-        changes.append(creation(decision.successor))
-    return changes
-
-
-def creation(run: Run) -> Change:
-    """What a retry writes: the run, under its own id as the key."""
-    digest = submission.content_hash(run.spec, run.run_id, run.spec.interruption_budget)
-    return Change(run=run, command=Command(run.run_id, run.run_id, digest, run.created_at))
 
 
 def _lease(run: Run, sent: float) -> Lease:

@@ -9,17 +9,30 @@ from __future__ import annotations
 
 import enum
 import logging
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 from runcoord._answers import Completion
 from runcoord._coordinator import RunVerbs
+from runcoord._core import limits
 from runcoord._core.model import Lease, Outcome, Run
 from runcoord._heartbeat import Heartbeat, Hold
 from runcoord._outbox import Outbox
 from runcoord._ticker import Ticker
-from runcoord.errors import AlreadyFinished, EffectsBlocked, LeaseLost, StoreError, WorkCancelled
-from runcoord.ports import Bounded, Sleeper
+from runcoord.errors import (
+    AlreadyFinished,
+    EffectsBlocked,
+    LeaseExpired,
+    LeaseLost,
+    RuncoordError,
+    StoreError,
+    WorkCancelled,
+)
+from runcoord.ports import Bounded, Event, Sleeper
+
+T = TypeVar("T")
 
 log = logging.getLogger("runcoord.executor")
 
@@ -27,6 +40,9 @@ CHECKPOINT_SECONDS = 15.0
 """Longest wait in a checkpoint for the answer whether the lease is still held: one bounded call to
 re-acquire, and some."""
 CHECKPOINT_STEP_SECONDS = 0.05
+COMPLETION_TRIES = 3
+"""Tries to record an outcome: a store that fails once is not to cost the result of the work, and a lease that
+is re-acquired meanwhile is no loss. A pause between them as between renewals."""
 
 
 class Ended(enum.StrEnum):
@@ -60,6 +76,11 @@ class Execution:
     def lease(self) -> Lease:
         return self.heartbeat.lease
 
+    @property
+    def holds(self) -> bool:
+        """Whether its lease is held, or may yet be re-acquired."""
+        return self.heartbeat.hold in (Hold.HELD, Hold.DOUBTFUL)
+
     def next_due(self) -> float | None:
         return self.heartbeat.next_due()
 
@@ -89,27 +110,88 @@ class Execution:
         self.guard()
 
     def progress(self, text: str) -> None:
-        """Record progress, if the lease is still held."""
-        self.checkpoint()
-        self._verbs.progress(self.lease, text)
+        """Record progress. Raises :class:`~runcoord.errors.WorkCancelled` like :meth:`checkpoint`."""
+        self._as_holder(lambda lease: self._verbs.progress(lease, text))
+
+    def publish(self, body: object) -> Event:
+        """Write an event to the run's destination; raises like :meth:`progress`."""
+        return self._as_holder(lambda lease: self._verbs.publish(lease, body))
 
     def finish(self, outcome: Outcome, *, result: str = "", error: str = "") -> ExecutionReport:
         """Record how the work ended and deliver its event.
 
-        When somebody else ended the run meanwhile, that is said in the report: nothing was recorded.
+        When somebody else ended the run meanwhile, that is said in the report: nothing was recorded. Raises
+        :class:`~runcoord.errors.StoreError` when the store goes on failing; it may be tried again.
         """
-        try:
-            completion = self._verbs.complete(self.lease, outcome, result=result, error=error)
-        except (LeaseLost, AlreadyFinished):
-            self.heartbeat.end()
-            return ExecutionReport(Ended.LOST, self._verbs.run(self.run.run_id), None)
+        completion = self._recorded(outcome, result, error)
         self.heartbeat.end()
+        if completion is None:
+            return ExecutionReport(Ended.LOST, self._verbs.run(self.run.run_id), None)
         try:
             self._outbox.drain()
         except StoreError as error:
             # The outcome is recorded, and its event with it: whoever delivers next will send it.
             log.warning("event not delivered yet", extra={"run": self.run.run_id, "error": str(error)})
         return ExecutionReport(Ended.RECORDED, completion.run, completion)
+
+    def interrupt(self) -> None:
+        """Record that the work was cut short, if that can be done at once. Raises nothing of its own."""
+        self.heartbeat.completing()
+        try:
+            self._verbs.complete(self.lease, Outcome.INTERRUPTED, error="its owner was interrupted")
+        except RuncoordError as error:
+            log.warning("not recorded as interrupted", extra={"run": self.run.run_id, "error": str(error)})
+        self.heartbeat.end()
+
+    # --- under the newest lease ---
+
+    def _recorded(self, outcome: Outcome, result: str, error: str) -> Completion | None:
+        """The completion; ``None`` when somebody else decided about the run."""
+        self.heartbeat.completing()
+        lease: Lease | None = self.lease
+        for left in reversed(range(COMPLETION_TRIES)):
+            if lease is None:
+                return None
+            try:
+                return self._verbs.complete(lease, outcome, result=result, error=error)
+            except AlreadyFinished:
+                return None
+            except LeaseLost:
+                lease = self._newer_lease(lease)
+            except StoreError as failure:
+                if not left:
+                    raise
+                # Repeating is safe: under the same lease the same completion has the same answer.
+                log.warning("outcome not recorded", extra={"run": self.run.run_id, "error": str(failure)})
+                self._sleeper.sleep(limits.RENEW_RETRY_SECONDS)
+                lease = self.lease
+        return None
+
+    def _as_holder(self, verb: Callable[[Lease], T]) -> T:
+        """Call a verb under a lease that is held, once more if it had to be re-acquired meanwhile."""
+        self.checkpoint()
+        lease = self.lease
+        try:
+            return verb(lease)
+        except LeaseExpired:
+            self.checkpoint()
+            return verb(self.lease)
+        except (LeaseLost, AlreadyFinished) as refusal:
+            newer = self._newer_lease(lease)
+            if newer is not None:
+                return verb(newer)
+            self.heartbeat.lost(str(refusal))
+            self.guard()
+            raise
+
+    def _newer_lease(self, used: Lease) -> Lease | None:
+        """What the heartbeat re-acquired since; waits (bounded) for an attempt that is under way."""
+        for _ in range(int(CHECKPOINT_SECONDS / CHECKPOINT_STEP_SECONDS)):
+            if not self.heartbeat.calling:
+                break
+            self._sleeper.sleep(CHECKPOINT_STEP_SECONDS)
+        newest = self.lease
+        return newest if newest.epoch > used.epoch else None
 
 
 Work = Callable[[Execution], str | None]
@@ -121,6 +203,14 @@ class Executor:
 
     def __init__(self, verbs: RunVerbs, outbox: Outbox, bounded: Bounded, sleeper: Sleeper) -> None:
         self._verbs, self._outbox, self._bounded, self._sleeper = verbs, outbox, bounded, sleeper
+        self._lock = threading.Lock()
+        self._under_way: dict[str, Execution] = {}
+
+    def holds(self, run_id: str) -> bool:
+        """Whether a run is being worked on here, under a lease that may still be held."""
+        with self._lock:
+            execution = self._under_way.get(run_id)
+        return execution is not None and execution.holds
 
     def begin(self, run_id: str) -> Execution:
         """Claim and start a run; its timers are the caller's to tick."""
@@ -141,22 +231,34 @@ class Executor:
         return None if execution is None else self._work(execution, work)
 
     def _start(self, lease: Lease) -> Execution:
-        return Execution(self._verbs, self._outbox, self._bounded, self._sleeper, lease)
+        execution = Execution(self._verbs, self._outbox, self._bounded, self._sleeper, lease)
+        with self._lock:
+            self._under_way = {name: each for name, each in self._under_way.items() if each.holds}
+            self._under_way[lease.run_id] = execution
+        return execution
 
     def _work(self, execution: Execution, work: Work) -> ExecutionReport:
         with Ticker(execution, self._verbs.clock, f"runcoord-renew-{execution.run.run_id[:40]}"):
             try:
-                result = work(execution)
+                result = _result_text(work(execution))
             except WorkCancelled as cancelled:
                 outcome = Outcome.STOPPED if execution.heartbeat.stop_requested else Outcome.INTERRUPTED
                 return execution.finish(outcome, error=str(cancelled))
-            except Exception as error:
+            except Exception as error:  # noqa: BLE001 - whatever the work raises is its failure
                 return execution.finish(Outcome.FAILED, error=f"{type(error).__name__}: {error}")
             except BaseException:
                 # Interrupted from the keyboard, or the program is leaving: say so before going.
-                execution.finish(Outcome.INTERRUPTED, error="the owner was interrupted")
+                execution.interrupt()
                 raise
-            return execution.finish(Outcome.COMPLETED, result=result or "")
+            return execution.finish(Outcome.COMPLETED, result=result)
+
+
+def _result_text(result: object) -> str:
+    if result is None:
+        return ""
+    if not isinstance(result, str):
+        raise TypeError(f"the work returned {type(result).__name__}, not text or None")
+    return result
 
 
 __all__ = ["Ended", "Execution", "ExecutionReport", "Executor", "Hold", "Work"]

@@ -7,12 +7,14 @@ last good renewal was *sent*, on a clock that counts suspend; so its trust ends 
     -------    ---------------------------    ------------------------------------------------------
     held       passes while trust lasts       renews when due; a failed renewal is retried until trust
                                               ends; a refusal that says "somebody else" cancels
-    doubtful   blocks                         one bounded attempt to re-acquire under a new epoch:
-                                              granted -> held (reported), anything else -> cancelled
+    doubtful   makes that attempt itself if   one bounded attempt to re-acquire under a new epoch:
+               no call is under way, else     granted -> held (reported), anything else -> cancelled
+               raises EffectsBlocked
     cancelled  raises WorkCancelled           nothing
     ended      raises WorkCancelled           nothing
 
-A stop that was asked for cancels too. ``guard`` reads only the clock and the state, so that a renewal
+A stop that was asked for makes ``guard`` raise WorkCancelled in every state; the lease is still renewed until
+the work has ended. While a call is under way ``guard`` reads only the clock and the state, so that a renewal
 that hangs cannot keep effects open.
 """
 
@@ -27,7 +29,7 @@ from runcoord._answers import Renewal
 from runcoord._coordinator import RunVerbs
 from runcoord._core import limits
 from runcoord._core.model import Lease
-from runcoord.errors import EffectsBlocked, LeaseExpired, Refused, StoreError, WorkCancelled
+from runcoord.errors import AlreadyFinished, EffectsBlocked, LeaseExpired, Refused, WorkCancelled
 from runcoord.ports import Bounded
 
 log = logging.getLogger("runcoord.heartbeat")
@@ -70,6 +72,7 @@ class Heartbeat:
         self._hold = Hold.HELD
         self._why = ""
         self._stop_requested = False
+        self._completing = False
         self._renew_at = lease.sent + verbs.settings.renew
         self._poll_at = lease.sent + limits.STOP_POLL_SECONDS
         self.reports: list[HoldReport] = []
@@ -84,6 +87,12 @@ class Heartbeat:
     def hold(self) -> Hold:
         with self._lock:
             return self._state_now()
+
+    @property
+    def calling(self) -> bool:
+        """Whether a renewal, or an attempt to re-acquire, is under way."""
+        with self._lock:
+            return self._calling
 
     @property
     def stop_requested(self) -> bool:
@@ -105,10 +114,9 @@ class Heartbeat:
             with self._lock:
                 state = self._state_now()
         with self._lock:
-            stop = self._stop_requested
+            lease, stop, why = self._lease, self._stop_requested, self._why
         if state is Hold.HELD and not stop:
             return
-        lease = self.lease
         if state is Hold.DOUBTFUL and not stop:
             raise EffectsBlocked(
                 f"the lease on run {lease.run_id!r} may have been lost; effects wait",
@@ -117,11 +125,11 @@ class Heartbeat:
                 epoch=lease.epoch,
             )
         raise WorkCancelled(
-            f"the work of run {lease.run_id!r} must end: {self._why}",
+            f"the work of run {lease.run_id!r} must end: {why}",
             remedy="Have no further effect; what was done is reported by recovery or by completing.",
             run=lease.run_id,
             epoch=lease.epoch,
-            why=self._why,
+            why=why,
         )
 
     def next_due(self) -> float | None:
@@ -138,7 +146,7 @@ class Heartbeat:
             return min(self._renew_at, self._poll_at, self._trust_end())
 
     def tick(self) -> None:
-        """Do what is due. Never raises for a failing store; never waits longer than the named bounds."""
+        """Do what is due. Never raises; never waits longer than the named bounds."""
         with self._lock:
             state = self._state_now()
             if self._calling or state in (Hold.CANCELLED, Hold.ENDED):
@@ -156,6 +164,15 @@ class Heartbeat:
             with self._lock:
                 self._calling = False
 
+    def completing(self) -> None:
+        """The outcome is being recorded. To find the run finished is no loss from now on."""
+        with self._lock:
+            self._completing = True
+
+    def lost(self, why: str) -> None:
+        """Somebody else was seen to decide about the run: the work must have no further effect."""
+        self._cancel("lease-lost", why)
+
     def end(self) -> None:
         """The work is over; nothing is renewed any more."""
         with self._lock:
@@ -171,12 +188,14 @@ class Heartbeat:
             renewal = self._bounded.call(bound, lambda: self._verbs.renew(lease))
         except LeaseExpired:
             self._reacquire()
-        except StoreError as error:
+        except AlreadyFinished as refusal:
+            self._find_finished(str(refusal))
+        except Refused as refusal:
+            self._cancel("lease-lost", str(refusal))
+        except Exception as error:  # noqa: BLE001 - whatever it was, the lease is not known to be lost
             with self._lock:
                 self._renew_at = self._clock.boottime() + limits.RENEW_RETRY_SECONDS
             self._report("renewal-failed", str(error))
-        except Refused as refusal:
-            self._cancel("lease-lost", str(refusal))
         else:
             self._accept(renewal)
 
@@ -184,7 +203,9 @@ class Heartbeat:
         lease = self._lease
         try:
             renewal = self._bounded.call(limits.RENEW_CALL_SECONDS, lambda: self._verbs.reacquire(lease))
-        except (Refused, StoreError) as error:
+        except AlreadyFinished as refusal:
+            self._find_finished(str(refusal))
+        except Exception as error:  # noqa: BLE001 - one attempt: whatever it was, the lease is not held
             self._cancel("lease-lost", str(error))
         else:
             self._accept(renewal)
@@ -193,9 +214,11 @@ class Heartbeat:
 
     def _poll(self, now: float) -> None:
         run_id = self._lease.run_id
+        # A look that hangs must not hold up the next renewal, which tells of a stop as well.
+        bound = min(limits.RENEW_CALL_SECONDS, self._renew_at - now)
         try:
-            run = self._bounded.call(limits.RENEW_CALL_SECONDS, lambda: self._verbs.run(run_id))
-        except (StoreError, Refused):
+            run = self._bounded.call(bound, lambda: self._verbs.run(run_id))
+        except Exception:  # noqa: BLE001 - nothing was learned; the next look or renewal will tell
             stop = False
         else:
             stop = run.stop_requested_at is not None
@@ -222,9 +245,18 @@ class Heartbeat:
         if first:
             self._report("stop-requested")
 
+    def _find_finished(self, why: str) -> None:
+        """The run has ended: by our own completion, or by somebody else."""
+        with self._lock:
+            ours = self._completing
+        if ours:
+            self.end()
+        else:
+            self._cancel("lease-lost", why)
+
     def _cancel(self, what: str, why: str) -> None:
         with self._lock:
-            if self._hold is Hold.ENDED:
+            if self._hold in (Hold.CANCELLED, Hold.ENDED):
                 return
             self._hold, self._why = Hold.CANCELLED, why
         self._report(what, why)

@@ -16,8 +16,17 @@ log = logging.getLogger("runcoord.maintenance")
 class Maintenance:
     """Ticks the sweep and the outbox of one coordinator. A failing store is tried again at the interval."""
 
-    def __init__(self, recoverer: Recoverer, outbox: Outbox, clock: Clock, sweep_seconds: float) -> None:
-        self._recoverer, self._outbox, self._clock = recoverer, outbox, clock
+    def __init__(
+        self,
+        outbox: Outbox,
+        clock: Clock,
+        sweep_seconds: float,
+        *,
+        by_hand: Recoverer,
+        by_timer: Recoverer,
+    ) -> None:
+        self._by_hand, self._by_timer = by_hand, by_timer
+        self._outbox, self._clock = outbox, clock
         self._interval = sweep_seconds
         self._sweep_at = clock.boottime() + sweep_seconds
         self._drain_at: float | None = None
@@ -32,7 +41,7 @@ class Maintenance:
         try:
             now = self._clock.boottime()
             if now >= self._sweep_at:
-                self.sweep()
+                self._sweep(self._by_timer)
             elif any(at is not None and now >= at for at in (self._drain_at, self._soon_at)):
                 self.deliver()
         except StoreError as error:
@@ -41,9 +50,12 @@ class Maintenance:
 
     def sweep(self) -> SweepReport:
         """Sweep now; the next one is an interval away."""
+        return self._sweep(self._by_hand)
+
+    def _sweep(self, recoverer: Recoverer) -> SweepReport:
         self._sweep_at = self._clock.boottime() + self._interval
         self._soon_at = None
-        report = self._recoverer.sweep()
+        report = recoverer.sweep()
         self._plan(report.drain)
         return report
 

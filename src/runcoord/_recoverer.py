@@ -2,24 +2,30 @@
 
 Level-triggered: it acts on what is stored now, not on what happened. Every unfinished run belongs to
 exactly one of: claimable (accepted, or claimed with an expired lease), live-leased, recoverable (running
-with an expired lease). Only the last is the sweep's to change.
+with an expired lease). Only the last is the sweep's to change; and of those a sweep that a timer made defers
+for a moment what this very process is working on, so that its holder can take the lease again.
 """
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from runcoord._coordinator import Groups, RunVerbs, changes_of, instant
+from runcoord._changes import Groups, changes_of
+from runcoord._coordinator import RunVerbs, instant
 from runcoord._core import limits, requests
 from runcoord._core.decide import decide
 from runcoord._core.events import digest_event
 from runcoord._core.model import Outcome, Run
 from runcoord._outbox import DrainReport, Outbox
-from runcoord.errors import RuncoordError, UndecodableRow, VersionConflict
+from runcoord.errors import Refused, UndecodableRow, VersionConflict
 from runcoord.ports import BadRow, Change
 
 log = logging.getLogger("runcoord.recovery")
+
+ROW_ERRORS = (VersionConflict, UndecodableRow, Refused)
+"""What is the matter with one row, not with the store."""
 
 
 @dataclass(slots=True)
@@ -31,6 +37,8 @@ class SweepReport:
     retried: int = 0
     capped: int = 0
     """Leases of an earlier boot whose expiry lay further ahead than any can; cut to the longest lease."""
+    deferred: int = 0
+    """Runs with an expired lease that this process is working on, left to their holder for a moment."""
     pruned: int = 0
     digest: bool = False
     """Whether a digest of held events was written for the operator."""
@@ -43,11 +51,20 @@ class SweepReport:
 
 
 class Recoverer:
-    """Sweeps one store on behalf of one owner."""
+    """Sweeps one store on behalf of one owner.
 
-    def __init__(self, verbs: RunVerbs, outbox: Outbox) -> None:
+    ``held_here`` says what this process is working on; such a run is left to its holder for a moment. For
+    timers: after a suspend they wake together with the heartbeats, and nobody is to lose a run to himself.
+    """
+
+    def __init__(
+        self, verbs: RunVerbs, outbox: Outbox, held_here: Callable[[str], bool] = lambda run_id: False
+    ) -> None:
         self._verbs = verbs
         self._outbox = outbox
+        self._held_here = held_here
+        self._deferred: dict[str, float] = {}
+        """Since when (monotonic) a run is left to its holder here."""
 
     def sweep(self) -> SweepReport:
         """One sweep, bounded. A row that fails falls out alone; the rest goes on."""
@@ -66,6 +83,7 @@ class Recoverer:
 
     def _recover(self, report: SweepReport) -> None:
         after = ""
+        before, self._deferred = self._deferred, {}
         for batch in range(limits.SWEEP_BATCHES):
             with self._verbs.store.view("read-recoverable") as view:
                 now = instant(self._verbs.clock)
@@ -77,18 +95,31 @@ class Recoverer:
             if not found:
                 return
             after = found[-1]
+            due = [run_id for run_id in found if not self._defers(run_id, before)]
+            report.deferred += len(found) - len(due)
+            if not due:
+                continue
             try:
-                self._recover_batch(found, report)
-            except (VersionConflict, UndecodableRow):
-                self._recover_singly(found, report)
+                self._recover_batch(due, report)
+            except ROW_ERRORS:
+                self._recover_singly(due, report)
         report.unfinished = True
+
+    def _defers(self, run_id: str, before: dict[str, float]) -> bool:
+        """Whether a run is left to its holder in this process, which it is for a bounded time."""
+        if not self._held_here(run_id):
+            return False
+        now = self._verbs.clock.monotonic()
+        since = before.get(run_id, now)
+        self._deferred[run_id] = since
+        return now - since < limits.DEFER_SECONDS
 
     def _recover_singly(self, run_ids: list[str], report: SweepReport) -> None:
         """A batch that failed as a whole is done one by one, so that only the bad row stays behind."""
         for run_id in run_ids:
             try:
                 self._recover_batch([run_id], report)
-            except (VersionConflict, UndecodableRow) as error:
+            except ROW_ERRORS as error:
                 _note_bad(report, [BadRow("runs", run_id, error.problem)])
 
     def _recover_batch(self, run_ids: list[str], report: SweepReport) -> None:
@@ -104,7 +135,7 @@ class Recoverer:
                 try:
                     decision = decide(run, requests.Recover(self._verbs.owner, retry_id), now)
                     made = changes_of(run, decision, now, groups) if decision.changed else []
-                except RuncoordError as error:
+                except ROW_ERRORS as error:
                     bad.append(BadRow("runs", run.run_id, error.problem))
                     continue
                 changes.extend(made)
@@ -112,6 +143,7 @@ class Recoverer:
                     ended.append(decision.run)
                     counted.retried += decision.successor is not None
             tx.save(changes)
+        bad += groups.bad
         for run in ended:
             counted.interrupted += run.outcome is Outcome.INTERRUPTED
             counted.stopped += run.outcome is Outcome.STOPPED

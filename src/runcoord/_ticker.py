@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from types import TracebackType
-from typing import Protocol
+from typing import Protocol, Self
 
 from runcoord.ports import Clock
 
@@ -14,7 +14,7 @@ log = logging.getLogger("runcoord.ticker")
 LONGEST_NAP_SECONDS = 1.0
 """Longest single wait: after a suspend or a change of plans the next look is at most this late."""
 JOIN_SECONDS = 15.0
-"""Longest wait for the thread to end: one bounded store call and its retry."""
+"""Longest wait for the thread to end: one bounded call of a store or a destination, and what follows it."""
 
 
 class Timer(Protocol):
@@ -33,7 +33,7 @@ class Ticker:
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
-    def __enter__(self) -> Ticker:
+    def __enter__(self) -> Self:
         self._thread.start()
         return self
 
@@ -47,18 +47,22 @@ class Ticker:
         self._ended.set()
         if self._thread is not threading.current_thread():
             self._thread.join(JOIN_SECONDS)
+            if self._thread.is_alive():
+                log.error(
+                    "a timer did not end in time; it is left behind", extra={"timer": self._thread.name}
+                )
 
     def _run(self) -> None:
         while not self._ended.is_set():
-            due = self._timer.next_due()
-            if due is None:
-                return
-            wait = due - self._clock.boottime()
-            if wait > 0:
-                self._ended.wait(min(wait, LONGEST_NAP_SECONDS))
-                continue
             try:
-                self._timer.tick()
+                due = self._timer.next_due()
+                if due is None:
+                    return
+                wait = due - self._clock.boottime()
+                if wait > 0:
+                    self._ended.wait(min(wait, LONGEST_NAP_SECONDS))
+                else:
+                    self._timer.tick()
             except Exception:
                 # A timer that fails must not fail for ever in a tight loop, nor end silently.
                 log.exception("a timer failed; it is tried again")

@@ -54,7 +54,7 @@ def _renews_by_the_wall(patch: pytest.MonkeyPatch) -> None:
 
 def _sweeps_by_the_wall(patch: pytest.MonkeyPatch) -> None:
     """The next sweep is planned at a wall time."""
-    plan_on(patch, Maintenance, lambda recoverer, outbox, clock, seconds: clock, lambda clock: clock.wall())
+    plan_on(patch, Maintenance, lambda outbox, clock, seconds: clock, lambda clock: clock.wall())
 
 
 def _local_time(patch: pytest.MonkeyPatch) -> None:

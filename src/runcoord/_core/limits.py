@@ -28,6 +28,9 @@ RECOVERY_BATCH = 256
 renewal waits a few milliseconds at most."""
 SWEEP_BATCHES = 400
 """Batches in one sweep (about 100,000 runs); what is left waits for the next sweep."""
+DEFER_SECONDS = 20.0
+"""Time that a sweep leaves a run to its holder in the same process: one renewal that hangs, and one bounded
+attempt to re-acquire."""
 BAD_ROWS_NAMED = 20
 """Bad rows that a report names one by one; the rest are counted."""
 WAITING_LOOKED_AT = 20

@@ -1,0 +1,69 @@
+"""What a decision writes: the run, its events, the count of its group, its retry."""
+
+from __future__ import annotations
+
+import logging
+
+from runcoord._core import submission
+from runcoord._core.decide import Decision
+from runcoord._core.events import group_event
+from runcoord._core.model import Command, Event, Group, Instant, Run, State
+from runcoord.errors import UndecodableRow
+from runcoord.ports import BadRow, Change, Transaction
+
+log = logging.getLogger("runcoord.coordinator")
+
+
+class Groups:
+    """The groups of one transaction as they are after the changes made so far."""
+
+    def __init__(self, tx: Transaction) -> None:
+        self._tx = tx
+        self._seen: dict[str, Group | None] = {}
+        self.bad: list[BadRow] = []
+        """Groups that cannot be read. Their members end all the same; only the summary waits for a repair."""
+
+    def count(self, run: Run, now: Instant) -> tuple[Group | None, Event | None]:
+        """Count a run that just ended: the group to write, and its summary if it is complete now."""
+        name = run.spec.group
+        if not name:
+            return None, None
+        if name not in self._seen:
+            self._seen[name] = self._read(name)
+        group = self._seen[name]
+        if group is None:
+            return None, None
+        after = submission.counted(group, run)
+        self._seen[name] = after
+        if after == group:
+            return None, None
+        return after, group_event(after, now) if after.ended == after.size else None
+
+    def _read(self, name: str) -> Group | None:
+        try:
+            return self._tx.group(name)
+        except UndecodableRow as error:
+            self.bad.append(BadRow.of(error))
+            log.error("a group cannot be counted", extra={"group": name, "problem": error.problem})
+            return None
+
+
+def changes_of(before: Run, decision: Decision, now: Instant, groups: Groups) -> list[Change]:
+    """What one decision writes."""
+    run = decision.run
+    events = () if decision.event is None else (decision.event,)
+    group: Group | None = None
+    if run.state is State.FINISHED and before.state is not State.FINISHED and run.spec.group:
+        group, summary = groups.count(run, now)
+        if summary is not None:
+            events = (*events, summary)
+    changes = [Change(before, run, events, (), None, group)]
+    if decision.successor is not None:
+        changes.append(creation(decision.successor))
+    return changes
+
+
+def creation(run: Run) -> Change:
+    """What a retry writes: the run, under its own id as the key."""
+    digest = submission.content_hash(run.spec, run.run_id, run.spec.interruption_budget)
+    return Change(run=run, command=Command(run.run_id, run.run_id, digest, run.created_at))

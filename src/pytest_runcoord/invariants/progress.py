@@ -76,7 +76,7 @@ class OneBadApple(Invariant):
         ):
             return
         places, after, now = self.world.destinations, self.world.snapshot(), self.world.instant()
-        unknown = any(event.destination not in places for event in after.events.values())
+        unknown = any(event.destination not in places for event in after.events.values() if event.destination)
         if not after.bad and not unknown and all(place.healthy for place in places.values()):
             return
         if entry.status == "failed":

@@ -15,7 +15,7 @@ from runcoord._coordinator import RunVerbs
 from runcoord._core import decide as rules
 from runcoord._core import requests as ask
 from runcoord._core.model import Deadline, Instant, Run, State
-from runcoord._executor import Execution
+from runcoord._executor import Execution, Executor
 from runcoord._heartbeat import Heartbeat, Hold
 from runcoord.errors import LeaseLost, StoreError, WorkCancelled
 from runcoord.ports import Message
@@ -162,6 +162,18 @@ def _sleeps_with_the_machine(patch: pytest.MonkeyPatch) -> None:
     """The holder counts on a clock that stands still while the machine sleeps."""
 
     plan_on(patch, Heartbeat, lambda verbs, lease, bounded: verbs.clock, lambda clock: clock.monotonic())
+
+
+def _sweeps_up_its_own_work(patch: pytest.MonkeyPatch) -> None:
+    """The sweep of a process ends what the very same process is working on."""
+    patch.setattr(Executor, "holds", lambda self, run_id: False)
+
+
+def _looks_for_stops_without_a_bound(patch: pytest.MonkeyPatch) -> None:
+    def unbounded(self: Heartbeat, now: float) -> None:
+        self._verbs.run(self._lease.run_id)
+
+    patch.setattr(Heartbeat, "_poll", unbounded)
 
 
 def _second_owner_overwrites(patch: pytest.MonkeyPatch) -> None:
@@ -331,6 +343,29 @@ HOLDING = [
         _sleeps_with_the_machine,
         name="late-renewal",
         scenario="short-suspend",
+    ),
+    Defect(
+        "suspend-longer-than-lease",
+        "On waking up the owner's own sweep interrupts the work that the owner goes on with.",
+        "effect",
+        _sweeps_up_its_own_work,
+        name="own-sweep",
+    ),
+    Defect(
+        "renewal-stalls-past-lease",
+        "The sweep of a process interrupts what the same process works on, while its renewals stall.",
+        "run",
+        _sweeps_up_its_own_work,
+        name="own-sweep",
+        scenario="stall-without-an-effect",
+    ),
+    Defect(
+        "renewal-hangs",
+        "Looking for a stop has no bound, so a read that never returns ends all renewals.",
+        "never-returns",
+        _looks_for_stops_without_a_bound,
+        name="reads-hang",
+        scenario="renewals-beside-reads-that-hang",
     ),
     Defect(
         "two-owners-one-run",

@@ -31,9 +31,9 @@ def plan_on(
     init, next_due = timer.__init__, timer.next_due
     real: dict[int, Clock] = {}
 
-    def planned(self: Any, *args: Any, **named: Any) -> None:
+    def planned(self: Any, *args: Any, **more: Any) -> None:
         clock = clock_of(*args)
-        init(self, *args, **named)
+        init(self, *args, **more)
         real[id(self)], self._clock = clock, OtherClock(clock, reading)
 
     def in_boottime(self: Any) -> float | None:

@@ -64,6 +64,14 @@ def _stop_ends_running_work_at_once(right: Rule, run: Run, asked: ask.Stop, now:
     return right(replace(run, state=State.CLAIMED) if run.state is State.RUNNING else run, asked, now)
 
 
+def _stop_and_end_are_both_told(right: Rule, run: Run, asked: ask.Stop, now: Instant) -> Decision:
+    decision = right(run, asked, now)
+    if run.state is not State.RUNNING or not decision.changed:
+        return decision
+    told = finished_event(replace(decision.run, outcome=Outcome.STOPPED, finished_at=now.wall), now)
+    return replace(decision, event=replace(told, event_id=f"{run.run_id}/stopped"))
+
+
 def _claim_opens_an_ended_run(right: Rule, run: Run, asked: ask.Claim, now: Instant) -> Decision:
     if run.state is not State.FINISHED:
         return right(run, asked, now)
@@ -114,10 +122,11 @@ DEFECTS = [
     _defect(
         "stop-survives-crash",
         "not-durable",
-        "after-stop",
+        "stop-wins",
         ask.Stop,
         _stop_is_kept_in_memory,
         "An accepted stop of a running run is known only to the process that accepted it.",
+        "completed-late-after-the-stop",
     ),
     _defect(
         "stop-survives-crash",
@@ -178,6 +187,15 @@ DEFECTS = [
         ask.Stop,
         _stop_ends_running_work_at_once,
         "A stop ends a run whose work has just begun, while the work goes on.",
+        "stopped-as-it-starts",
+    ),
+    _defect(
+        "stop-during-admission",
+        "told-twice",
+        "same-event-same-bytes",
+        ask.Stop,
+        _stop_and_end_are_both_told,
+        "A stop of a run that has just begun is reported, and its end is reported again.",
         "stopped-as-it-starts",
     ),
     _defect(

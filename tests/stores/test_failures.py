@@ -17,6 +17,7 @@ from runcoord.errors import (
     InvalidRequest,
     StoreError,
     StoreUnavailable,
+    UndecodableRow,
     VersionConflict,
 )
 from runcoord.ports import BadRow, Change
@@ -261,6 +262,17 @@ def test_a_run_that_contradicts_itself_names_what_is_wrong(
     store.close()
 
 
+def test_an_accepted_run_with_an_owner_is_named(tmp_path: Path) -> None:
+    clock, path = ManualClock(), tmp_path / "store"
+    store = opened(path, clock)
+    with store.transaction("fill") as tx:
+        tx.save([Change(run=accepted("r1", clock.now()))])
+    plant(path, "runs", "r1", "owner", "somebody")
+    with pytest.raises(UndecodableRow, match="owner 'somebody'"), store.view("look") as view:
+        view.run("r1")
+    store.close()
+
+
 def test_text_that_is_not_utf_8_harms_only_its_row(tmp_path: Path) -> None:
     clock, path = ManualClock(), tmp_path / "store"
     store = opened(path, clock)
@@ -293,6 +305,7 @@ def error_of_sqlite(code: int) -> sqlite3.Error:
     [
         (sqlite3.SQLITE_BUSY, "StoreLocked", True, "no"),
         (sqlite3.SQLITE_BUSY_SNAPSHOT, "StoreLocked", True, "no"),
+        (sqlite3.SQLITE_PROTOCOL, "StoreLocked", True, "no"),
         (sqlite3.SQLITE_LOCKED_SHAREDCACHE, "StoreLocked", True, "no"),
         (sqlite3.SQLITE_FULL, "StoreFull", True, "no"),
         (sqlite3.SQLITE_READONLY_DIRECTORY, "StoreReadOnly", True, "no"),

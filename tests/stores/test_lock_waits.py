@@ -19,7 +19,7 @@ from runcoord._stores.sqlite import SqliteStore, open_sqlite
 from runcoord.errors import StoreLocked
 from runcoord.ports import Change
 from runcoord.testing import ManualClock
-from runcoord.testing.contract_case import accepted, ids
+from runcoord.testing.contract_case import accepted, ids, spec
 
 from .sqlite_files import WAL, opened
 
@@ -155,6 +155,20 @@ def test_a_commit_goes_on_when_the_reader_is_done(tmp_path: Path) -> None:
         write(store, "r1", clock)
     assert len(sleeper.pauses) == 5
     assert run_ids(store) == ["r1"]
+    store.close()
+
+
+def test_a_transaction_larger_than_the_cache_meets_a_reader_only_at_its_commit(tmp_path: Path) -> None:
+    clock, path = ManualClock(), tmp_path / "store"
+    opened(path, clock).close()
+    with locked(path, "BEGIN") as reader:
+        sleeper = CountedSleeper(clock, 5, lambda: reader.execute("ROLLBACK"))
+        store = open_sqlite(path, clock=clock, sleeper=sleeper)
+        large = spec(payload="x" * 250_000)
+        with store.transaction("large") as tx:
+            tx.save(Change(run=accepted(f"r{number:02d}", clock.now(), spec=large)) for number in range(40))
+            assert sleeper.pauses == []
+    assert len(run_ids(store)) == 40
     store.close()
 
 

@@ -7,12 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from runcoord._stores.connections import Tuning
 from runcoord._stores.migrations import MIGRATIONS, Migration
+from runcoord._stores.sqlite import open_sqlite
 from runcoord.errors import StoreError
 from runcoord.testing import ManualClock
 from runcoord.testing.contract_case import life
 
-from .sqlite_files import behind, opened, opened_for_real
+from .sqlite_files import WAL, behind, opened, opened_for_real
 
 NEXT = MIGRATIONS[-1].number + 1
 ADD_COLUMN = Migration(NEXT, "a column", ("ALTER TABLE runs ADD COLUMN colour TEXT NOT NULL DEFAULT 'grey'",))
@@ -56,6 +58,32 @@ def test_a_migration_that_fails_leaves_the_store_as_it_was(tmp_path: Path) -> No
     assert caught.value.happened == "no"
     assert path.read_bytes() == before
     opened(path).close()
+
+
+def test_a_migration_that_another_process_made_meanwhile_is_not_made_again(tmp_path: Path) -> None:
+    path, clock = tmp_path / "store.sqlite", ManualClock()
+    opened(path).close()
+    with behind(path) as other:
+        other.execute("BEGIN IMMEDIATE")
+
+        class FasterSleeper:
+            def sleep(self, seconds: float) -> None:
+                clock.advance(seconds)
+                if other.in_transaction:
+                    other.execute(ADD_COLUMN.statements[0])
+                    other.execute(f"PRAGMA user_version = {NEXT}")
+                    other.execute("COMMIT")
+
+        open_sqlite(path, clock=clock, sleeper=FasterSleeper(), migrations=[*MIGRATIONS, ADD_COLUMN]).close()
+    assert version_of(path) == NEXT
+
+
+def test_a_migration_keeps_the_journal_mode(tmp_path: Path) -> None:
+    path = tmp_path / "store.sqlite"
+    opened(path, tuning=Tuning(journal="truncate")).close()
+    opened(path, tuning=WAL, migrations=[*MIGRATIONS, ADD_COLUMN]).close()
+    with behind(path) as connection:
+        assert connection.execute("PRAGMA journal_mode").fetchone() == ("delete",)
 
 
 def test_threads_that_open_an_older_store_at_once_migrate_it_once(tmp_path: Path) -> None:

@@ -210,6 +210,12 @@ def make_unnumbered(path: Path) -> None:
         connection.execute("PRAGMA user_version = 0")
 
 
+def make_unmarked(path: Path) -> None:
+    filled(path)
+    with behind(path) as connection:
+        connection.execute("PRAGMA application_id = 0")
+
+
 def make_broken_schema(path: Path) -> None:
     filled(path)
     data = bytearray(path.read_bytes())
@@ -226,6 +232,7 @@ def make_broken_schema(path: Path) -> None:
         make_foreign_and_marked,
         make_incomplete,
         make_unnumbered,
+        make_unmarked,
         make_broken_schema,
     ],
 )

@@ -83,6 +83,13 @@ class TransactionContract(StoreCase):
         assert "r1" in str(refusal.error), f"the run is not named: {refusal.error}"
         require_equal(self.everything(), before)
 
+    def test_a_save_on_a_version_that_the_store_has_not_reached_is_refused(self) -> None:
+        run = accepted("r1", self.now)
+        self.saved(run)
+        with Refusal(VersionConflict), self.store.transaction("ahead") as tx:
+            tx.save([Change(before=replace(run, version=5), run=replace(run, version=6))])
+        require_equal(self.everything()["runs"], [run])
+
     def test_a_conflict_that_the_block_swallows_still_undoes_everything(self) -> None:
         run = accepted("r1", self.now)
         self.saved(run)

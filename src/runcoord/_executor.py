@@ -128,7 +128,7 @@ class Execution:
         if completion is None:
             return ExecutionReport(Ended.LOST, self._verbs.run(self.run.run_id), None)
         try:
-            self._outbox.drain()
+            self._outbox.drain(seconds=limits.FINISH_DRAIN_SECONDS)
         except StoreError as error:
             # The outcome is recorded, and its event with it: whoever delivers next will send it.
             log.warning("event not delivered yet", extra={"run": self.run.run_id, "error": str(error)})

@@ -72,7 +72,16 @@ class Maintenance:
             self._soon_at = self._clock.boottime() + limits.DELIVERY_BACKOFF_SECONDS
 
     def _plan(self, report: DrainReport) -> None:
-        """Plan the next drain: when an event falls due, or soon if this one was cut short."""
+        """Plan the next drain: when an event falls due, or soon if this one was cut short.
+
+        What was due when the drain began and is still there cannot be sent, such as a row that cannot be
+        read; to try again at once would go on for ever, so the next sweep looks at it.
+        """
         soon = self._clock.boottime() + limits.DELIVERY_BACKOFF_SECONDS
         due = self._outbox.next_due()
-        self._drain_at = soon if report.unfinished else due if due is None else max(due, soon)
+        if report.unfinished:
+            self._drain_at = soon
+        elif due is None or due <= report.began:
+            self._drain_at = None
+        else:
+            self._drain_at = max(due, soon)

@@ -12,7 +12,7 @@ from runcoord._core import deliveries, limits
 from runcoord._core.model import Deadline, Delivery, Event, EventState, Instant
 from runcoord._sender import Answered, Sender
 from runcoord.errors import StaleDelivery, UnknownEvent
-from runcoord.ports import BadRow, Bounded, Change, Clock, Destination, Store
+from runcoord.ports import BadRow, Bounded, Change, Clock, Destination, Store, Transaction
 
 
 @dataclass(slots=True)
@@ -26,6 +26,8 @@ class DrainReport:
     """Answers that came too late: another attempt was under way."""
     unfinished: bool = False
     """Time or batches ran out while there was more to send."""
+    began: float = 0.0
+    """Boottime (seconds) at which it began."""
     bad: list[BadRow] = field(default_factory=list)
 
     def add(self, other: DrainReport) -> None:
@@ -67,6 +69,7 @@ class _Batch:
 
     ready: list[Delivery] = field(default_factory=list)
     found: bool = False
+    held: int = 0
 
 
 class Outbox:
@@ -120,7 +123,7 @@ class Outbox:
         self._answer("refuse", delivery, lambda event, made, _: deliveries.refused(event, made, reason))
 
     def next_due(self) -> float | None:
-        """Boottime (seconds) at which something may be due; ``None`` when nothing waits."""
+        """Boottime (seconds, maybe past) at which something may be due; ``None`` when nothing waits."""
         if not self.serves:
             return None
         with self._store.view("read-due") as view:
@@ -128,7 +131,7 @@ class Outbox:
         if due is None:
             return None
         now = instant(self._clock)
-        return now.boottime + max(0.0, due.remaining(now, limits.MAX_DELIVERY_BACKOFF_SECONDS))
+        return now.boottime + due.remaining(now, limits.MAX_DELIVERY_BACKOFF_SECONDS)
 
     def stop(self) -> None:
         """Let every drain end after the turn that is under way; later ones send nothing."""
@@ -145,6 +148,7 @@ class Outbox:
             return DrainReport()
         drain = _Drain(self._clock.boottime() + seconds, self._stopped)
         report, last = drain.report, self._slow
+        report.began = self._clock.boottime()
         for _ in range(limits.DRAIN_BATCHES):
             if drain.over(self._clock.boottime()):
                 report.unfinished = True
@@ -152,8 +156,10 @@ class Outbox:
             out = drain.spent() | self._sender.stuck()
             batch = self._dispatch(limits.DELIVERY_BATCH, drain, without=out | last)
             if batch.ready:
-                with self._sending(batch.ready) as mine:
-                    self._send_batch(self._sender, mine, drain)
+                try:
+                    self._send_batch(self._sender, batch.ready, drain)
+                finally:
+                    self._let_go(batch.ready)
             elif not batch.found and last:
                 last = set()
             elif not batch.found:
@@ -227,33 +233,55 @@ class Outbox:
         self, limit: int, drain: _Drain, *, without: Iterable[str] = (), hand_out: bool = False
     ) -> _Batch:
         batch = _Batch()
-        with self._store.transaction("dispatch") as tx:
-            now = instant(self._clock)
-            passed_over = self._passed_over(now, drain)
-            ids = tx.sendable(now, self._owner, limit + len(passed_over), sorted(without))
-            ids = [event_id for event_id in ids if event_id not in passed_over][:limit]
-            batch.found = bool(ids)
-            changed = []
-            for event in tx.load_events(ids, drain.report.bad):
-                mine = self._is_mine(event, now)
-                if not mine and not deliveries.may_send(event, now):
-                    continue
-                if self._sender is not None and not self._sender.knows(event.destination):
-                    reason = f"no destination {event.destination!r} is configured"
-                    changed.append(deliveries.held(event, reason))
-                    continue
-                attempt = event if mine else deliveries.claimed(event, self._owner, now)
-                if not mine:
-                    changed.append(attempt)
-                batch.ready.append(deliveries.delivery_of(attempt))
-            tx.save([Change(events=tuple(changed))] if changed else [])
-            done = {made.event.event_id for made in batch.ready} | {event.event_id for event in changed}
-            drain.idle.update(event_id for event_id in ids if event_id not in done)
-            if hand_out:
-                with self._lock:
-                    self._by_hand.update((each.event.event_id, each.until) for each in batch.ready)
-        drain.report.held += sum(event.state is EventState.HELD for event in changed)
+        try:
+            with self._store.transaction("dispatch") as tx:
+                self._choose(tx, batch, limit, drain, without)
+                # Before the store's lock is given up: no other thread here may take them for left behind.
+                self._take(batch.ready, hand_out)
+        except BaseException:
+            self._let_go(batch.ready)
+            raise
+        drain.report.held += batch.held
         return batch
+
+    def _choose(
+        self, tx: Transaction, batch: _Batch, limit: int, drain: _Drain, without: Iterable[str]
+    ) -> None:
+        now = instant(self._clock)
+        passed_over = self._passed_over(now, drain)
+        ids = tx.sendable(now, self._owner, limit + len(passed_over), sorted(without))
+        ids = [event_id for event_id in ids if event_id not in passed_over][:limit]
+        batch.found = bool(ids)
+        changed = []
+        for event in tx.load_events(ids, drain.report.bad):
+            mine = self._is_mine(event, now)
+            if not mine and not deliveries.may_send(event, now):
+                continue
+            if self._sender is not None and not self._sender.knows(event.destination):
+                reason = f"no destination {event.destination!r} is configured"
+                changed.append(deliveries.held(event, reason))
+                batch.held += 1
+                continue
+            attempt = event if mine else deliveries.claimed(event, self._owner, now)
+            if not mine:
+                changed.append(attempt)
+            batch.ready.append(deliveries.delivery_of(attempt))
+        tx.save([Change(events=tuple(changed))] if changed else [])
+        done = {made.event.event_id for made in batch.ready} | {event.event_id for event in changed}
+        drain.idle.update(event_id for event_id in ids if event_id not in done)
+
+    def _take(self, ready: list[Delivery], hand_out: bool) -> None:
+        with self._lock:
+            if hand_out:
+                self._by_hand.update((each.event.event_id, each.until) for each in ready)
+            else:
+                self._in_flight.update(each.event.event_id for each in ready)
+
+    def _let_go(self, ready: list[Delivery]) -> None:
+        with self._lock:
+            for each in ready:
+                self._in_flight.discard(each.event.event_id)
+                self._by_hand.pop(each.event.event_id, None)
 
     def _passed_over(self, now: Instant, drain: _Drain) -> set[str]:
         """Ids of events that are being sent by another thread or by hand, and of idle ones."""
@@ -272,33 +300,14 @@ class Outbox:
             event = tx.event(delivery.event.event_id)
             if event is None:
                 raise UnknownEvent(
-                    f"there is no event {delivery.event.event_id!r}", event=delivery.event.event_id
+                    f"there is no event {delivery.event.event_id!r}",
+                    remedy="It was pruned, or belongs to another store; ignore this answer.",
+                    event=delivery.event.event_id,
                 )
             after = answer(event, delivery, instant(self._clock))
             tx.save([Change(events=(after,))] if after is not event else [])
         with self._lock:
             self._by_hand.pop(event.event_id, None)
-
-    def _sending(self, batch: list[Delivery]) -> _InFlight:
-        return _InFlight(self._lock, self._in_flight, batch)
-
-
-class _InFlight:
-    """Keeps two threads of one owner from sending the same attempt."""
-
-    def __init__(self, lock: threading.Lock, busy: set[str], batch: list[Delivery]) -> None:
-        self._lock, self._busy, self._batch = lock, busy, batch
-        self._mine: list[Delivery] = []
-
-    def __enter__(self) -> list[Delivery]:
-        with self._lock:
-            self._mine = [made for made in self._batch if made.event.event_id not in self._busy]
-            self._busy.update(made.event.event_id for made in self._mine)
-        return self._mine
-
-    def __exit__(self, *_: object) -> None:
-        with self._lock:
-            self._busy.difference_update(made.event.event_id for made in self._mine)
 
 
 def _lanes(batch: list[Delivery]) -> dict[str, list[Delivery]]:

@@ -67,6 +67,8 @@ DRAIN_SECONDS = 45.0
 """Longest time one drain goes on while there is something to send; shorter than the sweep interval."""
 DRAIN_BATCHES = 400
 """Batches in one drain; a second bound for a clock that stands still."""
+FINISH_DRAIN_SECONDS = 10.0
+"""Longest drain after a run was finished, so that a backlog does not keep a worker from its next run."""
 DIGEST_DRAIN_SECONDS = 10.0
 """Longest drain after a digest was written, so that the operator need not wait for the next sweep."""
 DIGEST_EVENTS_NAMED = 20

@@ -77,6 +77,7 @@ class World:
         self.moments: dict[str, int] = {}
         self.shared: dict[str, Any] = {}
         self.changed = True
+        self._announced = "ports" in subject.capabilities  # every write is seen at a port
         self.changes = Changes(self.history, self._recall, self._look_again)
         self.given_out: set[str] | None = None
         """Runs that were given, after the faults stopped, to one who claimed until nothing was left."""
@@ -334,15 +335,15 @@ class World:
     # --- observing ---
 
     def snapshot(self) -> Snapshot:
-        """What is durable now."""
-        if self.changed:
+        """What is durable now. A subject that writes past the ports is looked at every time."""
+        if self.changed or not self._announced:
             self.shared["rows_written"] = self.rows_written()
             self._snapshot = self.subject.snapshot(subject_world(self, None))
             self.changed = False
         return self._snapshot
 
     def _recall(self) -> Snapshot | None:
-        return None if self.changed else self._snapshot
+        return None if self.changed and self._announced else self.snapshot()
 
     def _look_again(self, unannounced: bool) -> Snapshot:
         self.changed = self.changed or unannounced
@@ -350,15 +351,13 @@ class World:
 
     def rows_written(self) -> int | None:
         """Rows written by all incarnations so far; ``None`` when the subject does not count."""
-        total, seen = 0, set()
+        seen: dict[int, int] = {}
         for incarnation in self.incarnations:
             counters = incarnation.process.counters() if incarnation.process is not None else None
             if counters is None:
                 return None
-            if id(counters) not in seen:
-                seen.add(id(counters))
-                total += counters.rows_written
-        return total
+            seen[id(counters)] = counters.rows_written
+        return sum(seen.values())
 
     def observe(self) -> None:
         """Tell the invariants that something may have happened."""

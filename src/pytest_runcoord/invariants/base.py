@@ -23,7 +23,7 @@ class Invariant:
     id: ClassVar[str] = ""
     says: ClassVar[str] = ""
     needs: ClassVar[frozenset[str]] = frozenset()
-    """Capabilities without which it cannot be exercised."""
+    """Capabilities without which it says nothing; it does not watch a subject that lacks one."""
 
     def __init__(self, world: World) -> None:
         self.world = world
@@ -50,7 +50,7 @@ class Watch:
 
     def __init__(self, world: World, kinds: tuple[type[Invariant], ...]) -> None:
         self._world = world
-        self.invariants = [kind(world) for kind in kinds]
+        self.invariants = [kind(world) for kind in kinds if kind.needs <= world.subject.capabilities]
         self._seers = [i for i in self.invariants if type(i).see is not Invariant.see]
         self._comparers = [i for i in self.invariants if type(i).compare is not Invariant.compare]
         self._fed = 0

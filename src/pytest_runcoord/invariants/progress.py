@@ -36,6 +36,7 @@ class Converges(Invariant):
         "When faults stop, every accepted run is finished or claimable, and every event delivered or visibly "
         "held, within the stated sweeps."
     )
+    needs = frozenset({"recovery"})
 
     def end(self, snapshot: Snapshot) -> None:
         now = self.world.instant()

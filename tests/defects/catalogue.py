@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -61,6 +62,34 @@ def scenarios_in(path: Path) -> list[Scenario]:
         assert isinstance(scenario, Scenario), f"{path}: {getattr(scenario, 'error', scenario)}"
         found.append(scenario)
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """One variant of one scenario, and what came of it on the reference."""
+
+    scenario: Scenario
+    variant: str
+    choices: dict[str, str]
+    result: RunResult
+
+
+@cache
+def runs_of(area: str, slug: str) -> tuple[Ran, ...]:
+    """Every variant of every scenario of one file, run once on the reference as it is.
+
+    Never asked for while a defect is applied: the answer is kept.
+    """
+    return tuple(
+        Ran(scenario, variant.name, dict(variant.choices), run_variant(scenario, variant))
+        for scenario in scenarios_in(scenario_path(area, slug))
+        for variant in variants(scenario)
+    )
+
+
+def slugs(area: str) -> list[str]:
+    """The failure modes of an area that have a file, in the order of their names."""
+    return sorted(path.name.split(".")[0] for path in (SCENARIOS / area).glob("*.runcoord.yaml"))
 
 
 def run_defect(area: str, defect: Defect, monkeypatch: pytest.MonkeyPatch) -> RunResult:

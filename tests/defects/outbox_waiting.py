@@ -35,8 +35,8 @@ def _one_batch_a_sweep(patch: Patch) -> None:
 def _rest_waits_for_the_sweep(patch: Patch) -> None:
     plan = _maintenance.Maintenance._plan
 
-    def patient(self: _maintenance.Maintenance, report: _outbox.DrainReport) -> None:
-        plan(self, report)
+    def patient(self: _maintenance.Maintenance, report: _outbox.DrainReport, *more: Any) -> None:
+        plan(self, report, *more)
         if report.unfinished:
             self._drain_at = None
 

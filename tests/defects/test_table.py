@@ -1,0 +1,113 @@
+"""The pages about failure modes and invariants are current, and no failure mode is without its proof."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from defects import table
+from defects.catalogue import AREAS, defects, scenario_path, scenarios_in, slugs
+from pytest_runcoord.invariants import INVARIANTS
+from source_tree import ROOT
+
+MUST_BE_THERE: dict[str, frozenset[str]] = {
+    "leases": frozenset(
+        {
+            "claim-of-finished-run",
+            "claim-steals-live-lease",
+            "stale-owner-writes",
+            "same-owner-reclaims",
+            "release-erases-fence",
+            "recovery-reads-then-writes",
+            "renewal-fails-once",
+            "renewal-stalls-past-lease",
+            "renewal-hangs",
+            "lost-lease-is-silent",
+            "suspend-longer-than-lease",
+            "wall-clock-steps",
+            "sweep-outlives-its-own-lease",
+            "opening-changes-nothing",
+            "two-owners-one-run",
+            "local-result-then-interrupted",
+            "start-runs-recovery",
+        }
+    ),
+    "commands": frozenset(
+        {
+            "accepted-never-claimed",
+            "recovery-never-re-executes",
+            "stop-survives-crash",
+            "stop-during-admission",
+            "stop-swallowed-by-takeover",
+            "store-hangs-at-submit",
+            "reply-lost-on-submit",
+            "store-locked-is-retried",
+            "cancelled-drain-spins",
+            "retry-of-interrupted",
+            "poison-run",
+            "payload-keeps-its-keys",
+            "durable-default",
+        }
+    ),
+    "outbox": frozenset(
+        {
+            "empty-destination",
+            "destination-refuses",
+            "crash-after-send",
+            "late-acknowledgement",
+            "backlog-larger-than-batch",
+            "delivered-once-across-restarts",
+            "interrupted-is-not-success",
+            "held-reaches-the-operator",
+        }
+    ),
+}
+"""The failure modes that these areas were written for; files of others may be added."""
+
+EVERY = [(area, slug) for area in AREAS for slug in sorted({*MUST_BE_THERE[area], *slugs(area)})]
+SECONDS = 120.0
+"""Far more than it takes; only a fault takes that long."""
+
+
+@pytest.mark.parametrize(("area", "slug"), EVERY, ids=[f"{area}-{slug}" for area, slug in EVERY])
+def test_a_failure_mode_has_a_scenario_with_its_origin_and_a_defect(area: str, slug: str) -> None:
+    path = scenario_path(area, slug)
+    assert path.exists(), f"no {path.relative_to(ROOT)}"
+    scenarios = scenarios_in(path)
+    assert all(scenario.origin for scenario in scenarios)
+    assert table.of(area, slug), f"no seeded defect turns {slug} red"
+
+
+def test_a_defect_belongs_to_a_failure_mode_and_differs_from_the_others() -> None:
+    for area in AREAS:
+        found = defects(area)
+        assert {each.slug for each in found} <= set(slugs(area))
+        ids = [each.id for each in found]
+        assert sorted(ids) == sorted(set(ids))
+
+
+@pytest.mark.parametrize("invariant", [kind.id for kind in INVARIANTS])
+def test_an_invariant_is_exercised_by_a_scenario_and_catches_a_defect(invariant: str) -> None:
+    assert table.exercised_in()[invariant], f"nothing exercises {invariant}"
+    assert table.caught_by(invariant), f"{invariant} was never seen to fail"
+
+
+@pytest.mark.parametrize("name", table.PAGES)
+def test_a_page_says_what_the_scenarios_and_defects_do(name: str) -> None:
+    current = (table.REFERENCE / name).read_text("utf-8")
+    assert current == table.PAGES[name](), "run: PYTHONPATH=tests python -m defects.table --write"
+
+
+def test_another_argument_is_refused_and_nothing_is_written() -> None:
+    result = subprocess.run(
+        [sys.executable, "-m", "defects.table", "--wirte"],
+        cwd=ROOT / "tests",
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+    )
+    assert result.returncode == 2
+    assert "usage" in result.stderr

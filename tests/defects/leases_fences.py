@@ -156,16 +156,18 @@ FENCES = [
     Defect(
         "claim-of-finished-run",
         "A claim gives a fresh fence on a run that has ended.",
-        "refused",
+        "one-outcome",
         _hands_out_finished_runs,
+        variant="memory",
     ),
     Defect(
         "claim-of-finished-run",
         "A claim that was overtaken by a stop is granted, and the run comes back to life.",
-        "refused",
+        "one-outcome",
         _claims_without_looking_at_the_end,
         name="comes-back",
         scenario="claim-overtaken-by-a-stop",
+        variant="memory",
     ),
     Defect(
         "claim-of-finished-run",

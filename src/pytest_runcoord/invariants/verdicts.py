@@ -25,6 +25,12 @@ class OneOutcome(Invariant):
                     expected=f"{was.outcome} (result {was.result!r}, error {was.error!r})",
                     seen=f"{seen.outcome} (result {seen.result!r}, error {seen.error!r})",
                 )
+            if (seen.state, seen.epoch) != (was.state, was.epoch):
+                self.fail(
+                    f"{run_id} had ended and was acquired again",
+                    expected=f"{was.state} at epoch {was.epoch}",
+                    seen=f"{seen.state} at epoch {seen.epoch}, owner {seen.owner}",
+                )
 
     def end(self, snapshot: Snapshot) -> None:
         terminal: dict[str, str] = {}

@@ -135,6 +135,14 @@ DEFECTS = [
     ),
     Defect(
         "undecodable-row-is-isolated",
+        "A retry whose run is missing is answered as if the first run had never been.",
+        "refused",
+        _a_key_without_its_run_is_unknown,
+        name="missing-retry",
+        scenario="retried-as-a-run-that-is-missing",
+    ),
+    Defect(
+        "undecodable-row-is-isolated",
         "A run whose lease is no time is found by no clock, and so by nobody.",
         "no-silent-zero",
         _only_clocks_find_runs,

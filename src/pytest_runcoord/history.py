@@ -111,10 +111,11 @@ MAX_DETAIL_CHARACTERS = 160
 
 
 def _detail(data: dict[str, Any]) -> str:
+    """What a report shows of an entry: a count of nothing, a flag that is off and an empty text say nothing."""
     shown = [
         f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}"
         for name, value in data.items()
-        if name not in HIDDEN and value is not None and value != ""
+        if name not in HIDDEN and value
     ]
     text = " ".join(shown)
     return text if len(text) <= MAX_DETAIL_CHARACTERS else text[: MAX_DETAIL_CHARACTERS - 1] + "…"

@@ -80,8 +80,7 @@ class Session:
         self._names: dict[str, Any] = {"__name__": "__main__"}
         self._printed = io.StringIO()
         self._tests = 0
-        self._files: dict[str, Block] = {}
-        self._used: set[str] = set()
+        self._unused: dict[str, Block] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -103,8 +102,10 @@ class Session:
             if not block.says["not run"]:
                 raise UnreadableBlock(f"{block.place}: say why it is not run")
             return
+        self._note_use(block)
         if "file" in block.says:
             self._write(block, block.says["file"])
+            self._unused[block.says["file"]] = block
         what: dict[str, Callable[[Block], None]] = {
             "yaml": self._yaml,
             "python": self._python,
@@ -119,15 +120,21 @@ class Session:
             done = self._run("pytest -q -p runcoord test_of_the_page_*.py")
             if done.code:
                 raise Wrong("the tests of the page", f"exit code {done.code}\n{done.output}")
-        for name in self._files.keys() - self._used:
-            if not name.startswith("test_of_the_page_") and name.endswith((".py", ".yaml")):
-                raise Wrong(self._files[name].place, f"no later command names {name}")
+        for block in self._unused.values():
+            raise Wrong(block.place, f"nothing that follows uses {block.says['file']}")
+
+    def _note_use(self, block: Block) -> None:
+        """A file is used by what names it; pytest reads its own files unasked."""
+        runs_tests = block.language == "console" and "pytest" in block.text
+        for name in list(self._unused):
+            own = name.endswith((".runcoord.yaml", ".toml")) and runs_tests
+            if own or Path(name).name.partition(".")[0] in block.text:
+                del self._unused[name]
 
     def _write(self, block: Block, name: str) -> None:
         path = self.directory / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(block.text, "utf-8")
-        self._files[name] = block
 
     # --- YAML ---
 
@@ -169,7 +176,6 @@ class Session:
         given = commands(block)
         for command in given:
             words = shlex.split(command.text)
-            self._used.update(name for name in self._files if name in command.text)
             if words[0] not in RUNNABLE:
                 raise UnreadableBlock(
                     f"{block.place}: {words[0]!r} is not run here; mark the block: <!-- not run: why -->"

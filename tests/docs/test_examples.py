@@ -104,7 +104,7 @@ def test_other_output_and_another_exit_code_are_found(tmp_path: Path) -> None:
 
 
 def test_a_file_that_nothing_uses_is_found(tmp_path: Path) -> None:
-    with pytest.raises(Wrong, match=r"no later command names a\.py"):
+    with pytest.raises(Wrong, match=r"nothing that follows uses a\.py"):
         follow(planted(fenced("python", "x = 1", "file: a.py")), tmp_path)
 
 

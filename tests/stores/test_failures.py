@@ -20,9 +20,9 @@ from runcoord.errors import (
     UndecodableRow,
     VersionConflict,
 )
-from runcoord.ports import BadRow, Change
+from runcoord.ports import BadRow, Change, Deadline
 from runcoord.testing import ManualClock
-from runcoord.testing.contract_case import accepted, ids
+from runcoord.testing.contract_case import accepted, claimed, ids, running
 
 from .private_mounts import run_mounted
 from .sqlite_files import behind, opened, plant
@@ -243,9 +243,6 @@ def test_a_time_that_is_no_number_is_not_stored(tmp_path: Path) -> None:
 def test_a_run_that_contradicts_itself_names_what_is_wrong(
     tmp_path: Path, column: str, value: object, named: str
 ) -> None:
-    from runcoord.ports import Deadline
-    from runcoord.testing.contract_case import running
-
     clock, path = ManualClock(), tmp_path / "store"
     store = opened(path, clock)
     past = Deadline.after(clock.now(), -1.0)
@@ -270,6 +267,22 @@ def test_an_accepted_run_with_an_owner_is_named(tmp_path: Path) -> None:
     plant(path, "runs", "r1", "owner", "somebody")
     with pytest.raises(UndecodableRow, match="owner 'somebody'"), store.view("look") as view:
         view.run("r1")
+    store.close()
+
+
+@pytest.mark.parametrize("value", [None, "tomorrow"])
+def test_a_lease_of_another_boot_that_is_no_time_is_in_the_sweep(tmp_path: Path, value: object) -> None:
+    clock, path = ManualClock(), tmp_path / "store"
+    store = opened(path, clock)
+    live = Deadline.after(clock.now(), 3_000.0)
+    with store.transaction("fill") as tx:
+        tx.save([Change(run=make(make.__name__ + n, live)) for make in (claimed, running) for n in "12"])
+    for key in ("claimed1", "running1"):
+        plant(path, "runs", key, "lease_wall", value)
+    with store.view("look") as view:
+        assert view.recoverable(clock.now(), 9) == []
+        clock.reboot(1.0)
+        assert view.recoverable(clock.now(), 9) == ["claimed1", "running1"]
     store.close()
 
 

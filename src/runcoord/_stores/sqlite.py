@@ -112,8 +112,8 @@ class SqliteStore:
             mode = self._tuning.rollback_journal
             self._trying(lambda: connection.execute(f"PRAGMA journal_mode = {mode}").fetchall(), "open")
         connection.execute(f"PRAGMA synchronous = {self._tuning.synchronous}")
-        # A spill would need the exclusive lock in the middle of a transaction, where nobody waits for it.
-        # Transactions are bounded, so is what stays in memory.
+        # A spill would take the exclusive lock in the middle of a transaction and keep readers out until its
+        # end. Transactions are bounded, and so is what stays in memory.
         connection.execute("PRAGMA cache_spill = OFF")
 
     def _trying(self, call: Callable[[], T], doing: str, *, committing: bool = False) -> T:

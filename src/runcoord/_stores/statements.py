@@ -125,6 +125,7 @@ def _no_lease(state: str) -> str:
         {leased} AND lease_boot = :boot AND lease_boottime >= ''"""
 
 
+_NO_PLAUSIBLE_TIME = "(lease_wall - :wall > :cap OR typeof(lease_wall) <> 'real')"
 #: Running runs whose lease ran out, claimed or running ones whose lease is implausible or none, and runs of
 #: an unknown state, by run id.
 RECOVERABLE = f"""
@@ -133,20 +134,20 @@ SELECT run_id FROM (
         AND state = 'running' AND lease_boot = :boot AND lease_boottime <= :boottime
     UNION ALL
     SELECT run_id FROM runs {_LEASED} AND run_id > :after
-        AND state = 'running' AND lease_boot < :boot AND (lease_wall <= :wall OR lease_wall - :wall > :cap)
+        AND state = 'running' AND lease_boot < :boot AND (lease_wall <= :wall OR {_NO_PLAUSIBLE_TIME})
     UNION ALL
     SELECT run_id FROM runs {_LEASED} AND run_id > :after
-        AND state = 'running' AND lease_boot > :boot AND (lease_wall <= :wall OR lease_wall - :wall > :cap)
+        AND state = 'running' AND lease_boot > :boot AND (lease_wall <= :wall OR {_NO_PLAUSIBLE_TIME})
     UNION ALL
     {_no_lease("running")}
     UNION ALL
     {_no_lease("claimed")}
     UNION ALL
     SELECT run_id FROM runs {_LEASED} AND run_id > :after
-        AND state = 'claimed' AND lease_boot < :boot AND lease_wall - :wall > :cap
+        AND state = 'claimed' AND lease_boot < :boot AND {_NO_PLAUSIBLE_TIME}
     UNION ALL
     SELECT run_id FROM runs {_LEASED} AND run_id > :after
-        AND state = 'claimed' AND lease_boot > :boot AND lease_wall - :wall > :cap
+        AND state = 'claimed' AND lease_boot > :boot AND {_NO_PLAUSIBLE_TIME}
     UNION ALL
     SELECT run_id FROM runs {_WAITING} AND run_id > :after AND state < 'accepted'
     UNION ALL

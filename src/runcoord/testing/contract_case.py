@@ -46,8 +46,8 @@ class StoreCase:
     def plant(self, store: Store, table: str, key: str, column: str, value: object) -> None:
         """Spoil one row behind the store's back: ``column`` of the row ``key`` of ``table`` holds ``value``.
 
-        The suite spoils ``state``, ``outcome``, ``epoch`` and ``owner`` of ``runs``, ``state`` and ``kind``
-        of ``events``, ``content_hash`` of ``commands`` and ``size`` of ``groups``.
+        The suite spoils ``state``, ``outcome``, ``epoch``, ``owner`` and ``lease_boottime`` of ``runs``,
+        ``state`` and ``kind`` of ``events``, ``content_hash`` of ``commands`` and ``size`` of ``groups``.
         """
         raise NotImplementedError
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from runcoord import Ports, open_coordinator
+from runcoord import DestinationRefused, Lease, Message, Ports, open_coordinator
 from runcoord.testing import ManualClock
 
 STORE = "runs.db"
@@ -43,4 +43,49 @@ def _two_runs_under_way(directory: Path) -> dict[str, str]:
     return {"RUNCOORD_STORE": str(path)}
 
 
-_PREPARED: dict[str, Callable[[Path], dict[str, str]]] = {"two runs under way": _two_runs_under_way}
+def _a_busy_morning(directory: Path) -> dict[str, str]:
+    """A run of each kind, an event that is held, and one whose destination is down."""
+    clock = _clock_from(40 * 60)
+    path = directory / STORE
+    places = {"chat": _accepts, "archive": _refuses, "mail": _is_down}
+    owner, ports = "gw:10554:aaaaaaaaaaaaaaaa", Ports(clock=clock)
+    with open_coordinator(path, owner=owner, destinations=places, ports=ports) as coordinator:
+
+        def begun(run_id: str, destination: str, task: str, seconds: float = 90.0) -> Lease:
+            coordinator.submit({"pages": 3}, run_id=run_id, destination=destination, task=task)
+            lease = coordinator.claim(run_id, lease=seconds)
+            coordinator.start(lease)
+            return lease
+
+        coordinator.complete(begun("report", "chat", "weekly report"), "completed", result="3 pages")
+        coordinator.complete(
+            begun("billing", "archive", "bill the customers"), "failed", error="no such table"
+        )
+        coordinator.deliver()
+        clock.advance(20 * 60)
+        coordinator.progress(begun("import", "chat", "nightly import"), "1,200 rows")
+        clock.advance(10 * 60)
+        coordinator.complete(begun("letter", "mail", "send the letters"), "completed", result="sent")
+        coordinator.deliver()
+        clock.advance(10 * 60 - 10)
+        begun("export", "chat", "export the archive", seconds=1_800.0)
+        coordinator.submit(run_id="cleanup", task="clean up")
+    return {"RUNCOORD_STORE": str(path)}
+
+
+def _accepts(message: Message) -> None:
+    """A destination that takes everything."""
+
+
+def _refuses(message: Message) -> None:
+    raise DestinationRefused("the room was archived")
+
+
+def _is_down(message: Message) -> None:
+    raise ConnectionError("connection refused")
+
+
+_PREPARED: dict[str, Callable[[Path], dict[str, str]]] = {
+    "a busy morning": _a_busy_morning,
+    "two runs under way": _two_runs_under_way,
+}

@@ -249,21 +249,48 @@ class RunVerbs:
             raise _unknown_run(run_id)
         return run
 
-    def runs(self, *, states: Iterable[State] = (), after: str = "", limit: int = 100) -> RunList:
-        """Runs in the order of their acceptance, at most ``limit`` of them, those after ``after``."""
+    def runs(
+        self,
+        *,
+        states: Iterable[State] = (),
+        after: str = "",
+        newest_first: bool = False,
+        limit: int = 100,
+    ) -> RunList:
+        """Runs in the order of their acceptance, or newest first; at most ``limit`` of them.
+
+        The list goes on after the run ``after``: the id of the last one on the page before. Raises
+        :class:`~runcoord.errors.UnknownRun` when there is no such run.
+        """
         bad: list[BadRow] = []
         with self.store.view("list-runs") as view:
-            found = view.runs(states=tuple(states), after=after, limit=_limit(limit), bad=bad)
+            found = view.runs(
+                states=tuple(states), after=after, newest_first=newest_first, limit=_limit(limit), bad=bad
+            )
         return RunList(found, bad)
 
     def events(
-        self, *, states: Iterable[EventState] = (), run_id: str = "", after: int = 0, limit: int = 100
+        self,
+        *,
+        states: Iterable[EventState] = (),
+        run_id: str = "",
+        after: int = 0,
+        newest_first: bool = False,
+        limit: int = 100,
     ) -> EventList:
-        """Events in the order of their acceptance, at most ``limit`` of them, those after ``after``."""
+        """Events in the order of their acceptance, or newest first; at most ``limit`` of them.
+
+        The list goes on after ``after``: the ``seq`` of the last one on the page before.
+        """
         bad: list[BadRow] = []
         with self.store.view("list-events") as view:
             found = view.events(
-                states=tuple(states), run_id=run_id, after=after, limit=_limit(limit), bad=bad
+                states=tuple(states),
+                run_id=run_id,
+                after=after,
+                newest_first=newest_first,
+                limit=_limit(limit),
+                bad=bad,
             )
         return EventList(found, bad)
 

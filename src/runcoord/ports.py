@@ -162,9 +162,19 @@ class View(Protocol):
     def group(self, group_id: str) -> Group | None: ...
 
     def runs(
-        self, *, states: Sequence[State] = (), after: str = "", limit: int, bad: list[BadRow] | None = None
+        self,
+        *,
+        states: Sequence[State] = (),
+        after: str = "",
+        newest_first: bool = False,
+        limit: int,
+        bad: list[BadRow] | None = None,
     ) -> list[Run]:
-        """Runs in the order of their acceptance, those after the run ``after`` (a run id)."""
+        """Runs in the order of their acceptance, or in the opposite one; the list goes on after the run
+        ``after`` (a run id): with runs accepted later, or with ``newest_first`` earlier.
+
+        Raises :class:`~runcoord.errors.UnknownRun` when there is no run ``after``.
+        """
 
     def events(
         self,
@@ -172,10 +182,12 @@ class View(Protocol):
         states: Sequence[EventState] = (),
         run_id: str = "",
         after: int = 0,
+        newest_first: bool = False,
         limit: int,
         bad: list[BadRow] | None = None,
     ) -> list[Event]:
-        """Events in the order of their acceptance, those with ``seq`` above ``after``."""
+        """Events in the order of their acceptance, those with a ``seq`` above ``after``; or in the opposite
+        order, those with one below ``after``. 0 begins at the beginning of the list, whichever that is."""
 
     def claimable(self, now: Instant, limit: int) -> list[str]:
         """Ids of runs to claim, oldest first: accepted ones, then claimed ones whose lease ran out and whose

@@ -44,8 +44,12 @@ def answers(view: View, clock: ManualClock) -> dict[str, Any]:
     said: dict[str, Any] = {
         "runs": runs,
         "runs after": view.runs(after=middle, limit=2),
+        "newest runs": view.runs(newest_first=True, limit=3),
+        "runs before": view.runs(after=middle, newest_first=True, limit=2),
         "events": events,
         "events after": view.events(after=seq, limit=2),
+        "newest events": view.events(newest_first=True, limit=3),
+        "events before": view.events(after=seq, newest_first=True, limit=2),
         "claimable": [view.claimable(now, limit) for limit in (1, 3, 999)],
         "recoverable": [
             view.recoverable(now, 2),
@@ -57,15 +61,18 @@ def answers(view: View, clock: ManualClock) -> dict[str, Any]:
         "finished before": [view.finished_before(wall, 3) for wall in (now.wall, now.wall - 90.0, math.inf)],
         "load runs": view.load_runs([run.run_id for run in reversed(runs)] + ["nobody"], []),
         "load events": view.load_events([each.event_id for each in reversed(events)], []),
-        "of a run": view.events(run_id=middle, limit=9) if middle else [],
+        "of a run": [view.events(run_id=middle, newest_first=way, limit=9) for way in (False, True)],
     }
     for owner in ("ann", "bob", "nobody"):
         said[f"sendable {owner}"] = [view.sendable(now, owner, limit) for limit in (2, 999)]
     said["sendable elsewhere"] = view.sendable(now, "ann", 3, ["chat"])
     for state in State:
         said[f"{state} runs"] = view.runs(states=[state], limit=3)
+        said[f"newest {state} runs"] = view.runs(states=[state, State.RUNNING], newest_first=True, limit=3)
     for event_state in EventState:
-        said[f"{event_state} events"] = view.events(states=[event_state, EventState.HELD], limit=3)
+        both = [event_state, EventState.HELD]
+        said[f"{event_state} events"] = view.events(states=both, limit=3)
+        said[f"newest {event_state} events"] = view.events(states=both, newest_first=True, limit=3)
     for run in runs[:3]:
         said[run.run_id] = [view.run(run.run_id), view.command(f"key-{run.run_id}")]
     for group in ("", "g1", "g2"):

@@ -8,6 +8,7 @@ import math
 import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Self, TypeVar
 
@@ -27,6 +28,8 @@ from runcoord.ports import BadRow, Counters
 
 T = TypeVar("T")
 Params = Sequence[object] | dict[str, object]
+_HIGHEST_SEQ = 2**63 - 1
+"""SQLite gives no higher number to a row."""
 
 
 class Tally:
@@ -41,6 +44,27 @@ class Tally:
             self.total.statements += statements
             self.total.rows_written += rows_written
             self.total.commits += commits
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """Part of a list that is ordered by ``seq``: what comes after the number ``after``, from the beginning
+    if that is 0."""
+
+    after: int
+    newest_first: bool
+    limit: int
+
+    def bounds(self) -> dict[str, object]:
+        """The parameters of :class:`~runcoord._stores.statements.BothWays`."""
+        if not self.newest_first:
+            return {"after": self.after, "limit": self.limit}
+        return {"last": self.after - 1 if self.after else _HIGHEST_SEQ, "limit": self.limit}
+
+    def merged(self, lists: list[list[Row]]) -> list[Row]:
+        """The page of all that is in several lists; their rows begin with ``seq``."""
+        merged = heapq.merge(*lists, key=lambda row: row[0], reverse=self.newest_first)
+        return [row for row, _ in zip(merged, range(self.limit), strict=False)]
 
 
 class SqliteView:
@@ -170,31 +194,38 @@ class SqliteView:
     # --- lists of runs ---
 
     def runs(
-        self, *, states: Sequence[State] = (), after: str = "", limit: int, bad: list[BadRow] | None = None
+        self,
+        *,
+        states: Sequence[State] = (),
+        after: str = "",
+        newest_first: bool = False,
+        limit: int,
+        bad: list[BadRow] | None = None,
     ) -> list[Run]:
-        seq = 0
-        if after:
-            found = self._rows(statements.RUN_SEQ, (after,))
-            if not found:
-                raise UnknownRun(
-                    f"there is no run {after!r} to continue after",
-                    remedy="It was pruned, or never was; start from the beginning.",
-                    run=after,
-                )
-            seq = found[0][0]
-        params: dict[str, object] = {"after": seq, "limit": limit}
-        if not states:
-            lists = [self._rows(statements.RUNS_ALL, params)]
-        else:
-            lists = [self._rows(statements.RUNS_UNKNOWN, params)]
+        page = _Page(self._run_number(after) if after else 0, newest_first, limit)
+        lists = [self._page_of(statements.RUNS_UNKNOWN if states else statements.RUNS_ALL, page)]
         for state in set(states):
             if state is State.FINISHED:
-                lists.append(self._rows(statements.RUNS_FINISHED, params))
+                lists.append(self._page_of(statements.RUNS_FINISHED, page))
             elif state is State.ACCEPTED:
-                lists.append(self._rows(statements.RUNS_ACCEPTED, params))
+                lists.append(self._page_of(statements.RUNS_ACCEPTED, page))
             else:
-                lists.append(self._rows(statements.RUNS_LEASED, {**params, "state": state.value}))
-        return _decoded((row[1:] for row in _merged(lists, limit)), rows.decode_run, bad)
+                lists.append(self._page_of(statements.RUNS_LEASED, page, state=state.value))
+        return _decoded((row[1:] for row in page.merged(lists)), rows.decode_run, bad)
+
+    def _run_number(self, run_id: str) -> int:
+        found = self._rows(statements.RUN_SEQ, (run_id,))
+        if not found:
+            raise UnknownRun(
+                f"there is no run {run_id!r} to continue after",
+                remedy="It was pruned, or never was; start from the beginning.",
+                run=run_id,
+            )
+        return int(found[0][0])
+
+    def _page_of(self, listed: statements.BothWays, page: _Page, **more: object) -> list[Row]:
+        text = listed.newest_first if page.newest_first else listed.oldest_first
+        return self._rows(text, {**page.bounds(), **more})
 
     def claimable(self, now: Instant, limit: int) -> list[str]:
         found = self._ids(statements.CLAIMABLE_ACCEPTED, {"limit": limit})
@@ -221,25 +252,23 @@ class SqliteView:
         states: Sequence[EventState] = (),
         run_id: str = "",
         after: int = 0,
+        newest_first: bool = False,
         limit: int,
         bad: list[BadRow] | None = None,
     ) -> list[Event]:
-        params: dict[str, object] = {"after": after, "limit": limit}
+        page = _Page(after, newest_first, limit)
         if run_id:
-            params |= {"run_id": run_id, "any": not states, "states": json.dumps([*states])}
-            return _decoded(self._rows(statements.EVENTS_OF_RUN, params), rows.decode_event, bad)
-        if not states:
-            lists = [self._rows(statements.EVENTS_ALL, params)]
-        else:
-            lists = [self._rows(statements.EVENTS_UNKNOWN, params)]
+            wanted = {"run_id": run_id, "any": not states, "states": json.dumps([*states])}
+            return _decoded(self._page_of(statements.EVENTS_OF_RUN, page, **wanted), rows.decode_event, bad)
+        lists = [self._page_of(statements.EVENTS_UNKNOWN if states else statements.EVENTS_ALL, page)]
         for state in set(states):
             if state is EventState.HELD:
-                lists.append(self._rows(statements.EVENTS_HELD, params))
+                lists.append(self._page_of(statements.EVENTS_HELD, page))
             elif state is EventState.DELIVERED:
-                lists.append(self._rows(statements.EVENTS_DELIVERED, params))
+                lists.append(self._page_of(statements.EVENTS_DELIVERED, page))
             else:
-                lists.append(self._rows(statements.EVENTS_WAITING, {**params, "state": state.value}))
-        return _decoded(_merged(lists, limit), rows.decode_event, bad)
+                lists.append(self._page_of(statements.EVENTS_WAITING, page, state=state.value))
+        return _decoded(page.merged(lists), rows.decode_event, bad)
 
     def sendable(self, now: Instant, owner: str, limit: int, without: Sequence[str] = ()) -> list[str]:
         params = {
@@ -284,12 +313,6 @@ def _text_or_bytes(stored: bytes) -> str | bytes:
         return stored.decode()
     except UnicodeDecodeError:
         return stored
-
-
-def _merged(lists: list[list[Row]], limit: int) -> list[Row]:
-    """The first ``limit`` rows of several lists that are each in the order of their first value."""
-    merged = heapq.merge(*lists, key=lambda row: row[0])
-    return [row for row, _ in zip(merged, range(limit), strict=False)]
 
 
 def _decoded(found: Iterable[Row], decode: Decoder[T], bad: list[BadRow] | None) -> list[T]:

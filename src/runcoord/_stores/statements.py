@@ -2,6 +2,7 @@
 
 A list statement names its index (``INDEXED BY``): without statistics SQLite was seen to choose another one
 and to sort the whole table, 500 times slower; and a missing index is then an error, not a slow sweep.
+``NOT INDEXED``: the table is walked by number (``seq``), which is the order of acceptance.
 
 Deadlines: on the boot ``:boot`` boottime decides, on every other boot wall time does, and one that is
 further ahead than ``:cap`` is implausible. These conditions say what ``Deadline.passed`` and
@@ -16,6 +17,7 @@ sorter each (an empty sweep 380 us instead of 14).
 from __future__ import annotations
 
 import functools
+from dataclasses import dataclass
 
 from runcoord._stores.rows import (
     COMMAND_COLUMNS,
@@ -38,6 +40,27 @@ def _marks(count: int) -> str:
 
 def _set(columns: list[str]) -> str:
     return ", ".join(f"{column} = ?" for column in columns)
+
+
+@dataclass(frozen=True, slots=True)
+class BothWays:
+    """A list by ``seq``, a page at a time: of rows above ``:after``, or down from ``:last``."""
+
+    oldest_first: str
+    newest_first: str
+
+
+def _both_ways(*parts: str) -> BothWays:
+    """The list of what one ``SELECT`` finds, or of what several find. Each ends where the page's bound
+    belongs."""
+
+    def text(bound: str, order: str) -> str:
+        if len(parts) == 1:
+            return f"{parts[0]} {bound} ORDER BY seq{order} LIMIT :limit"
+        found = " UNION ALL ".join(f"{part} {bound}" for part in parts)
+        return f"SELECT * FROM ({found}) ORDER BY +seq{order} LIMIT :limit"
+
+    return BothWays(text("seq > :after", ""), text("seq <= :last", " DESC"))
 
 
 _RUN, _EVENT = _names(RUN_COLUMNS), _names(EVENT_COLUMNS)
@@ -75,28 +98,19 @@ def events_by_ids(count: int) -> str:
 # --- lists of runs (those of values begin with seq, to merge them) ---
 _WAITING = "INDEXED BY runs_waiting WHERE state <> 'claimed' AND state <> 'running' AND state <> 'finished'"
 _LEASED = "INDEXED BY runs_leased WHERE state IN ('claimed', 'running')"
-#: All runs in the order of acceptance.
-RUNS_ALL = f"SELECT seq, {_RUN} FROM runs WHERE seq > :after ORDER BY seq LIMIT :limit"
-#: Accepted runs in the order of acceptance.
-RUNS_ACCEPTED = (
-    f"SELECT seq, {_RUN} FROM runs {_WAITING} AND state = 'accepted'"
-    " AND seq > :after ORDER BY seq LIMIT :limit"
-)
-#: Claimed or running runs in the order of acceptance; costs what is leased.
-RUNS_LEASED = (
-    f"SELECT seq, {_RUN} FROM runs {_LEASED} AND state = :state AND seq > :after ORDER BY seq LIMIT :limit"
-)
-#: Finished runs in the order of acceptance; most runs are, so the table is walked.
-RUNS_FINISHED = (
-    f"SELECT seq, {_RUN} FROM runs WHERE state = 'finished' AND seq > :after ORDER BY seq LIMIT :limit"
-)
+#: All runs.
+RUNS_ALL = _both_ways(f"SELECT seq, {_RUN} FROM runs NOT INDEXED WHERE")
+#: Accepted runs.
+RUNS_ACCEPTED = _both_ways(f"SELECT seq, {_RUN} FROM runs {_WAITING} AND state = 'accepted' AND")
+#: Claimed or running runs; costs what is leased.
+RUNS_LEASED = _both_ways(f"SELECT seq, {_RUN} FROM runs {_LEASED} AND state = :state AND")
+#: Finished runs; most runs are, so the table is walked.
+RUNS_FINISHED = _both_ways(f"SELECT seq, {_RUN} FROM runs NOT INDEXED WHERE state = 'finished' AND")
 #: Runs whose state is none of ours; they belong to every list, so that nobody overlooks them.
-RUNS_UNKNOWN = f"""
-SELECT * FROM (
-    SELECT seq, {_RUN} FROM runs {_WAITING} AND state < 'accepted' AND seq > :after
-    UNION ALL
-    SELECT seq, {_RUN} FROM runs {_WAITING} AND state > 'accepted' AND seq > :after
-) ORDER BY +seq LIMIT :limit"""
+RUNS_UNKNOWN = _both_ways(
+    f"SELECT seq, {_RUN} FROM runs {_WAITING} AND state < 'accepted' AND",
+    f"SELECT seq, {_RUN} FROM runs {_WAITING} AND state > 'accepted' AND",
+)
 #: Runs to claim: accepted ones, oldest first.
 CLAIMABLE_ACCEPTED = f"SELECT run_id FROM runs {_WAITING} AND state = 'accepted' ORDER BY seq LIMIT :limit"
 #: Runs to claim: claimed ones whose lease ran out, oldest first.
@@ -164,34 +178,25 @@ WHERE state = 'finished' AND finished_at < :wall AND NOT EXISTS (
 # --- lists of events ---
 _UNDELIVERED = "INDEXED BY events_waiting WHERE state IN ('pending', 'sending')"
 _PARKED = "INDEXED BY events_parked WHERE state <> 'pending' AND state <> 'sending' AND state <> 'delivered'"
-#: All events in the order of acceptance.
-EVENTS_ALL = f"SELECT {_EVENT} FROM events WHERE seq > :after ORDER BY seq LIMIT :limit"
-#: Events of one run in the order of acceptance, of any state or of those in a JSON array.
-EVENTS_OF_RUN = (
-    f"SELECT {_EVENT} FROM events INDEXED BY events_of_run WHERE run_id = :run_id AND seq > :after"
+#: All events.
+EVENTS_ALL = _both_ways(f"SELECT {_EVENT} FROM events NOT INDEXED WHERE")
+#: Events of one run, of any state or of those in a JSON array.
+EVENTS_OF_RUN = _both_ways(
+    f"SELECT {_EVENT} FROM events INDEXED BY events_of_run WHERE run_id = :run_id"
     " AND (:any OR state IN (SELECT value FROM json_each(:states))"
-    f" OR state NOT IN ({_KNOWN_EVENT_STATES})) ORDER BY seq LIMIT :limit"
+    f" OR state NOT IN ({_KNOWN_EVENT_STATES})) AND"
 )
-#: Pending events, or those being sent, in the order of acceptance; costs what waits.
-EVENTS_WAITING = (
-    f"SELECT {_EVENT} FROM events {_UNDELIVERED} AND state = :state"
-    " AND seq > :after ORDER BY seq LIMIT :limit"
-)
-#: Held events in the order of acceptance; costs what is held.
-EVENTS_HELD = (
-    f"SELECT {_EVENT} FROM events {_PARKED} AND state = 'held' AND seq > :after ORDER BY seq LIMIT :limit"
-)
-#: Delivered events in the order of acceptance; most events are, so the table is walked.
-EVENTS_DELIVERED = (
-    f"SELECT {_EVENT} FROM events WHERE state = 'delivered' AND seq > :after ORDER BY seq LIMIT :limit"
-)
+#: Pending events, or those being sent; costs what waits.
+EVENTS_WAITING = _both_ways(f"SELECT {_EVENT} FROM events {_UNDELIVERED} AND state = :state AND")
+#: Held events; costs what is held.
+EVENTS_HELD = _both_ways(f"SELECT {_EVENT} FROM events {_PARKED} AND state = 'held' AND")
+#: Delivered events; most events are, so the table is walked.
+EVENTS_DELIVERED = _both_ways(f"SELECT {_EVENT} FROM events NOT INDEXED WHERE state = 'delivered' AND")
 #: Events whose state is none of ours; they belong to every list.
-EVENTS_UNKNOWN = f"""
-SELECT * FROM (
-    SELECT {_EVENT} FROM events {_PARKED} AND state < 'held' AND seq > :after
-    UNION ALL
-    SELECT {_EVENT} FROM events {_PARKED} AND state > 'held' AND seq > :after
-) ORDER BY +seq LIMIT :limit"""
+EVENTS_UNKNOWN = _both_ways(
+    f"SELECT {_EVENT} FROM events {_PARKED} AND state < 'held' AND",
+    f"SELECT {_EVENT} FROM events {_PARKED} AND state > 'held' AND",
+)
 
 
 def _due(state: str) -> str:
@@ -275,8 +280,11 @@ REMOVE_EVENTS = f"DELETE FROM events WHERE {_OF_A_FINISHED_RUN}"
 REMOVE_COMMANDS = f"DELETE FROM commands WHERE {_OF_A_FINISHED_RUN}"
 REMOVE_RUN = "DELETE FROM runs WHERE run_id = ? AND state = 'finished'"
 
-#: The named list statements and the indices that each must use; a test asks SQLite for its plans.
-PLANS: dict[str, frozenset[str]] = {
+#: The named list statements and the indices that each must use, or none: then it goes by number. A test asks
+#: SQLite for its plans.
+PLANS: dict[str | BothWays, frozenset[str]] = {
+    RUNS_ALL: frozenset(),
+    RUNS_FINISHED: frozenset(),
     RUNS_ACCEPTED: frozenset({"runs_waiting"}),
     RUNS_LEASED: frozenset({"runs_leased"}),
     RUNS_UNKNOWN: frozenset({"runs_waiting"}),
@@ -284,6 +292,8 @@ PLANS: dict[str, frozenset[str]] = {
     CLAIMABLE_EXPIRED: frozenset({"runs_leased"}),
     RECOVERABLE: frozenset({"runs_leased", "runs_waiting"}),
     FINISHED_BEFORE: frozenset({"runs_finished", "events_of_run"}),
+    EVENTS_ALL: frozenset(),
+    EVENTS_DELIVERED: frozenset(),
     EVENTS_OF_RUN: frozenset({"events_of_run"}),
     EVENTS_WAITING: frozenset({"events_waiting"}),
     EVENTS_HELD: frozenset({"events_parked"}),

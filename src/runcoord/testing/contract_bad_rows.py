@@ -66,6 +66,9 @@ class BadRowContract(StoreCase):
                 bad: list[BadRow] = []
                 require_equal(ids(view.runs(states=[state], limit=9, bad=bad)), expected)
                 require_equal([row.key for row in bad], ["a2", "r2", "f2"], f"bad rows beside {state} runs")
+                bad = []
+                newest = view.runs(states=[state], newest_first=True, limit=9, bad=bad)
+                require_equal((ids(newest), [row.key for row in bad]), (expected[::-1], ["f2", "r2", "a2"]))
             require_equal(view.recoverable(self.now, 9), ["a2", "f2", "r1", "r2", "r3"])
             require_equal(view.recoverable(self.now, 2, after="a2"), ["f2", "r1"])
             require_equal(view.claimable(self.now, 9), ["a1", "a3", "c1", "c2", "c3"])
@@ -132,7 +135,8 @@ class BadRowContract(StoreCase):
             for states in ([], [EventState.PENDING], [EventState.HELD], [EventState.DELIVERED]):
                 bad: list[BadRow] = []
                 view.events(states=states, limit=9, bad=bad)
-                require_equal([row.key for row in bad], ["p2/x"], f"bad rows beside events {states}")
+                view.events(states=states, newest_first=True, limit=9, bad=bad)
+                require_equal([row.key for row in bad], ["p2/x"] * 2, f"bad rows beside events {states}")
             bad = []
             require_equal(view.events(run_id="p2", states=[EventState.HELD], limit=9, bad=bad), [])
             require_equal([row.key for row in bad], ["p2/x"])

@@ -70,6 +70,28 @@ class EventsContract(StoreCase):
             both = [EventState.HELD, EventState.PENDING]
             require_equal(ids(view.events(states=both, after=1, limit=2)), ["r1/3", "r1/5"])
 
+    def test_events_are_listed_newest_first_by_state_by_run_and_page_by_page(self) -> None:
+        due = Deadline.after(self.now, 1.0)
+        for number, state in enumerate([*EventState, *EventState], 1):
+            self.saved_events(event(f"r{number % 2}/{number}", due, state))
+        with self.store.view("look") as view:
+            require_equal(ids(view.events(newest_first=True, limit=3)), ["r0/8", "r1/7", "r0/6"])
+            require_equal(ids(view.events(newest_first=True, after=3, limit=3)), ["r0/2", "r1/1"])
+            require_equal(ids(view.events(newest_first=True, after=1, limit=3)), [])
+            require_equal(ids(view.events(newest_first=True, run_id="r1", limit=2)), ["r1/7", "r1/5"])
+            require_equal(
+                ids(view.events(newest_first=True, run_id="r1", after=5, limit=9)), ["r1/3", "r1/1"]
+            )
+            held = view.events(newest_first=True, run_id="r1", states=[EventState.HELD], limit=9)
+            require_equal(ids(held), ["r1/7", "r1/3"])
+            for number, state in enumerate(EventState, 1):
+                expected = [f"r{number % 2}/{number + 4}", f"r{number % 2}/{number}"]
+                require_equal(ids(view.events(newest_first=True, states=[state], limit=9)), expected)
+            both = [EventState.HELD, EventState.PENDING]
+            require_equal(
+                ids(view.events(newest_first=True, states=both, after=7, limit=2)), ["r1/5", "r1/3"]
+            )
+
     # --- to send ---
 
     def test_events_are_to_send_exactly_when_the_rules_say_so_or_the_attempt_is_ours(self) -> None:

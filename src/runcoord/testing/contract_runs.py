@@ -112,6 +112,14 @@ class RunsContract(StoreCase):
             require_equal(ids(view.runs(limit=2, after="b")), ["y"])
             require_equal(ids(view.runs(limit=2, after="y")), [])
 
+    def test_runs_are_listed_newest_first_page_by_page(self) -> None:
+        self.saved(*(accepted(run_id, self.now) for run_id in ("z", "a", "m", "b", "y")))
+        with self.store.view("look") as view:
+            require_equal(ids(view.runs(newest_first=True, limit=2)), ["y", "b"])
+            require_equal(ids(view.runs(newest_first=True, limit=2, after="b")), ["m", "a"])
+            require_equal(ids(view.runs(newest_first=True, limit=2, after="a")), ["z"])
+            require_equal(ids(view.runs(newest_first=True, limit=2, after="z")), [])
+
     def test_runs_are_listed_by_their_states(self) -> None:
         until = Deadline.after(self.now, 9.0)
         self.saved(running("r", until), accepted("a", self.now), finished("f", 1.0), claimed("c", until))
@@ -125,14 +133,18 @@ class RunsContract(StoreCase):
                 (list(State), ["r", "a", "f", "c", "a2", "r2"]),
             ):
                 require_equal(ids(view.runs(states=states, limit=9)), expected, f"runs that are {states}")
-            require_equal(
-                ids(view.runs(states=[State.RUNNING, State.ACCEPTED], after="a", limit=2)), ["a2", "r2"]
-            )
+                newest = view.runs(states=states, newest_first=True, limit=9)
+                require_equal(ids(newest), expected[::-1], f"the newest runs that are {states}")
+            both = [State.RUNNING, State.ACCEPTED]
+            require_equal(ids(view.runs(states=both, after="a", limit=2)), ["a2", "r2"])
+            require_equal(ids(view.runs(states=both, newest_first=True, limit=3)), ["r2", "a2", "a"])
+            require_equal(ids(view.runs(states=both, newest_first=True, after="c", limit=9)), ["a", "r"])
 
     def test_a_list_cannot_go_on_after_a_run_that_is_unknown(self) -> None:
         self.saved(accepted("r1", self.now))
-        with Refusal(UnknownRun), self.store.view("look") as view:
-            view.runs(after="pruned", limit=9)
+        for newest_first in (False, True):
+            with Refusal(UnknownRun), self.store.view("look") as view:
+                view.runs(after="pruned", newest_first=newest_first, limit=9)
 
     # --- to claim ---
 

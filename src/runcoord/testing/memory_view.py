@@ -89,7 +89,13 @@ class MemoryView:
     # --- lists of runs ---
 
     def runs(
-        self, *, states: Sequence[State] = (), after: str = "", limit: int, bad: list[BadRow] | None = None
+        self,
+        *,
+        states: Sequence[State] = (),
+        after: str = "",
+        newest_first: bool = False,
+        limit: int,
+        bad: list[BadRow] | None = None,
     ) -> list[Run]:
         self._count()
         data = self._data
@@ -98,9 +104,9 @@ class MemoryView:
         start = data.run_numbers[after] if after else 0
         found = [
             run_id
-            for run_id, run in data.runs.items()
-            if data.run_numbers[run_id] > start
-            and (not states or run.state in states or self._state_unknown("runs", run_id))
+            for run_id in (reversed(data.runs) if newest_first else data.runs)
+            if _goes_on(data.run_numbers[run_id], start, newest_first)
+            and (not states or data.runs[run_id].state in states or self._state_unknown("runs", run_id))
         ]
         return [data.runs[run_id] for run_id in self._good("runs", found[:limit], bad)]
 
@@ -161,6 +167,7 @@ class MemoryView:
         states: Sequence[EventState] = (),
         run_id: str = "",
         after: int = 0,
+        newest_first: bool = False,
         limit: int,
         bad: list[BadRow] | None = None,
     ) -> list[Event]:
@@ -169,8 +176,8 @@ class MemoryView:
         ids = data.events_of_run.get(run_id, ()) if run_id else data.events
         found = [
             event_id
-            for event_id in ids
-            if data.events[event_id].seq > after
+            for event_id in (reversed(ids) if newest_first else ids)
+            if _goes_on(data.events[event_id].seq, after, newest_first)
             and (
                 not states or data.events[event_id].state in states or self._state_unknown("events", event_id)
             )
@@ -221,3 +228,8 @@ class MemoryView:
         self._count()
         events = self._data.events
         return [events[key] for key in self._good("events", filter(events.__contains__, event_ids), bad)]
+
+
+def _goes_on(number: int, after: int, newest_first: bool) -> bool:
+    """Whether a list that goes on after the number ``after`` has this one; 0: from its beginning."""
+    return not after or (number < after if newest_first else number > after)

@@ -125,9 +125,9 @@ class Session:
 
     def _note_use(self, block: Block) -> None:
         """A file is used by what names it; pytest reads its own files unasked."""
-        runs_tests = block.language == "console" and "pytest" in block.text
+        reads = block.language == "console" and ("pytest" in block.text or "runcoord check" in block.text)
         for name in list(self._unused):
-            own = name.endswith((".runcoord.yaml", ".toml")) and runs_tests
+            own = name.endswith((".runcoord.yaml", ".toml")) and reads
             if own or Path(name).name.partition(".")[0] in block.text:
                 del self._unused[name]
 

@@ -192,7 +192,11 @@ class ScenarioItem(pytest.Function):
         return super().repr_failure(excinfo)
 
     def rerun_command(self) -> str:
-        return f"pytest -p runcoord {shlex.quote(f'{self.file.shown_as}::{self.scenario.name}::{self.name}')}"
+        subject = self.config.getoption("runcoord_subject")
+        on = ["--runcoord-subject", subject] if subject else []
+        return shlex.join(
+            ["pytest", "-p", "runcoord", *on, f"{self.file.shown_as}::{self.scenario.name}::{self.name}"]
+        )
 
 
 class InvalidItem(ScenarioItem):

@@ -142,7 +142,7 @@ class Session:
         if block.is_scenario:
             self._scenarios(block)
         elif "file" not in block.says:
-            _check_fragment(block)
+            check_fragment(block)
 
     def _scenarios(self, block: Block) -> None:
         failures = list(_failures(block))
@@ -262,7 +262,7 @@ def _said(error: ScenarioError) -> str:
     return f"{error.position.line}: {error.problem} ({error.remedy})"
 
 
-def _check_fragment(block: Block) -> None:
+def check_fragment(block: Block) -> None:
     """A part of a scenario uses words that exist, in a way that the schema knows."""
     import jsonschema
 

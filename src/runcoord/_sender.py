@@ -51,6 +51,7 @@ class Sender:
         seconds = limits.SEND_SECONDS
         answered: list[Answered] = []
         given_up, returned = threading.Event(), threading.Event()
+        caller = threading.get_ident()
 
         def send_some() -> None:
             end = self._clock.boottime() + limits.ACKNOWLEDGE_SECONDS
@@ -59,7 +60,7 @@ class Sender:
                     now = instant(self._clock)
                     if given_up.is_set() or now.boottime >= end or delivery.until.passed(now):
                         return
-                    answered.append(self._send(delivery))
+                    answered.append(self._send(delivery, caller))
             finally:
                 with self._lock:
                     returned.set()
@@ -88,7 +89,7 @@ class Sender:
             made.append(_postponed(attempts[len(made)], reason))
         return made
 
-    def _send(self, delivery: Delivery) -> Answered:
+    def _send(self, delivery: Delivery, caller: int) -> Answered:
         event = delivery.event
         message = Message(
             event.event_id,
@@ -104,7 +105,11 @@ class Sender:
             reason = str(refusal) or "refused by its destination"
             log.warning("event held", extra={"event": event.event_id, "destination": event.destination})
             return Answered(delivery, lambda current, made, _: deliveries.refused(current, made, reason))
-        except Exception as error:  # noqa: BLE001  whatever it raises is its answer
+        except BaseException as error:
+            # Whatever it raises is its answer. In a thread of its own that goes for SystemExit and its like:
+            # passed on, they would end the caller's timer in silence, and with it every sweep.
+            if not isinstance(error, Exception) and threading.get_ident() == caller:
+                raise
             log.info("delivery postponed", extra={"event": event.event_id, "destination": event.destination})
             return _postponed(delivery, f"{type(error).__name__}: {error}")
         return Answered(delivery, deliveries.accepted)

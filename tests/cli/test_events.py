@@ -42,14 +42,17 @@ def test_an_event_that_nobody_sends_is_overdue(garden: Garden, shell: Shell) -> 
 
 def test_held_events_are_listed_whatever_page_is_looked_at(garden: Garden, shell: Shell) -> None:
     garden.everything()
-    answer = shell("events", "--after", "5")
+    answer = shell("events", "--after", "3")
     page, also = answer.out.split("\nAlso held:\n")
-    assert names(page) == ALL[5:]
+    assert names(page) == ["completed/finished", "failed/finished"]
     assert names(also) == ["held/finished", "nowhere/finished"]
-    document = shell("events", "--json", "--after", "5").document
+    document = shell("events", "--json", "--after", "3").document
+    assert [event["event"] for event in document["events"]] == ["failed/finished", "completed/finished"]
+    assert [event["event"] for event in document["held"]] == ["nowhere/finished", "held/finished"]
+    assert document["held_more"] is False
+    document = shell("events", "--json", "--oldest", "--after", "5").document
     assert [event["event"] for event in document["events"]] == ALL[5:]
     assert [event["event"] for event in document["held"]] == ["held/finished", "nowhere/finished"]
-    assert document["held_more"] is False
 
 
 def test_a_list_of_other_states_says_that_events_are_held(garden: Garden, shell: Shell) -> None:
@@ -62,8 +65,10 @@ def test_a_list_of_other_states_says_that_events_are_held(garden: Garden, shell:
 def test_no_more_held_events_are_listed_beside_a_page_than_the_bound(garden: Garden, shell: Shell) -> None:
     for number in range(102):
         garden.coordinator.stop(garden.accepted(f"r{number}", destination=""))
-    document = shell("events", "--json", "--limit", "1").document
-    assert (len(document["held"]), document["held_more"]) == (100, True)
+    for flags, first in (([], "r101/finished"), (["--oldest"], "r0/finished")):
+        document = shell("events", "--json", "--limit", "1", *flags).document
+        assert (len(document["held"]), document["held_more"]) == (100, True)
+        assert document["held"][0]["event"] == first
     assert shell("events", "--state", "pending").err.splitlines() == [
         "No events.",
         "100 or more events are held: see --held",
@@ -119,16 +124,34 @@ def test_events_of_an_unknown_run_are_refused_and_change_nothing(garden: Garden,
     assert (answer.code, answer.out, answer.error["code"]) == (1, "", "unknown-run")
 
 
-def test_pages_of_events_together_are_the_list(garden: Garden, shell: Shell) -> None:
+@pytest.mark.parametrize(("flags", "order"), [([], ALL[::-1]), (["--oldest"], ALL)])
+def test_pages_of_events_together_are_the_list(
+    garden: Garden, shell: Shell, flags: list[str], order: list[str]
+) -> None:
     garden.everything()
     seen: list[str] = []
     after, more = 0, True
     while more:
-        page = shell("events", "--json", "--limit", "3", "--after", str(after)).document
+        page = shell("events", "--json", "--limit", "3", "--after", str(after), *flags).document
         seen += [event["event"] for event in page["events"]]
         after, more = page["after"], page["more"]
-    assert seen == ALL
-    assert shell("events", "--limit", "3").err == "There are more: --after 3\n"
+        assert len(seen) <= len(ALL)
+    assert seen == order
+
+
+def test_a_page_of_events_has_the_newest_below_and_says_how_to_see_the_next(
+    garden: Garden, shell: Shell
+) -> None:
+    garden.everything()
+    newest = shell("events", "--state", "delivered", "--held", "--limit", "3")
+    assert names(newest.out) == ["nowhere/finished", "withdrawn/finished", "late/finished"]
+    asked = "runcoord events --held --state delivered --limit 3"
+    assert newest.err == f"There are older ones: {asked} --after 4\n"
+    oldest = shell("events", "--run", "late", "--limit", "1", "--oldest")
+    assert (names(oldest.out), oldest.err) == (["late/finished"], "")
+    oldest = shell("events", "--limit", "3", "--oldest")
+    assert names(oldest.out.partition("\nAlso held:\n")[0]) == ALL[:3]
+    assert oldest.err == "There are newer ones: runcoord events --limit 3 --oldest --after 3\n"
 
 
 def test_an_event_that_cannot_be_read_hides_no_other(garden: Garden, shell: Shell) -> None:
@@ -137,7 +160,8 @@ def test_an_event_that_cannot_be_read_hides_no_other(garden: Garden, shell: Shel
     with unchanged(garden.path):
         answer = shell("events", "--json")
     assert answer.code == 5
-    assert [event["event"] for event in answer.document["events"]] == [e for e in ALL if e != "held/finished"]
+    listed = [event["event"] for event in answer.document["events"]]
+    assert listed == [name for name in reversed(ALL) if name != "held/finished"]
     assert [row["key"] for row in answer.document["bad"]] == ["held/finished"]
     assert answer.error["details"]["count"] == 1
 
@@ -181,6 +205,7 @@ def test_a_held_event_can_be_sent_to_another_destination(garden: Garden, shell: 
         (["held/finished", "--to", "x" * 201], 1, "invalid-request"),
         (["held/finished", "--held"], 2, "usage-error"),
         (["held/finished", "--limit", "5"], 2, "usage-error"),
+        (["held/finished", "--oldest"], 2, "usage-error"),
         (["held/finished", "--run", "held"], 2, "usage-error"),
     ],
 )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
+
 import pytest
 from rich.cells import cell_len
 
 from cli.planting import Garden
-from cli.shell import Shell, in_a_process, in_a_terminal, unchanged
+from cli.shell import Answer, Shell, in_a_process, in_a_terminal, unchanged
 
 ALL = [
     "completed", "failed", "run-1", "held", "nowhere", "waiting", "withdrawn", "late", "expired", "stopping",
@@ -58,26 +60,90 @@ def test_the_states_to_list_can_be_named_several_times(garden: Garden, shell: Sh
 
 
 @pytest.mark.parametrize("size", [1, 5, 12, 100])
+@pytest.mark.parametrize(("flags", "order"), [([], ALL[::-1]), (["--oldest"], ALL)])
 def test_pages_together_are_the_list_and_only_the_last_says_that_there_is_no_more(
-    garden: Garden, shell: Shell, size: int
+    garden: Garden, shell: Shell, size: int, flags: list[str], order: list[str]
 ) -> None:
     garden.everything()
     seen: list[str] = []
     after, more = "", True
     while more:
-        page = shell("runs", "--json", "--limit", str(size), *(["--after", after] if after else [])).document
+        begin = ["--after", after] if after else []
+        page = shell("runs", "--json", "--limit", str(size), *flags, *begin).document
         seen += [run["run"] for run in page["runs"]]
         after, more = page["after"], page["more"]
         assert len(seen) <= len(ALL)
-    assert seen == ALL
+    assert seen == order
 
 
-def test_a_page_for_people_says_how_to_see_the_next(garden: Garden, shell: Shell) -> None:
+def test_a_page_shows_the_newest_runs_with_the_newest_below_and_says_how_to_see_older_ones(
+    garden: Garden, shell: Shell
+) -> None:
     garden.everything()
     answer = shell("runs", "--limit", "2")
-    assert list(rows(answer.out)) == ALL[:2]
-    assert answer.err == "There are more: --after failed\n"
+    assert list(rows(answer.out)) == ["claimed", "accepted"]
+    assert answer.err == "There are older ones: runcoord runs --limit 2 --after claimed\n"
     assert answer.code == 0
+
+
+def test_the_oldest_runs_can_be_shown_and_then_the_page_says_how_to_see_newer_ones(
+    garden: Garden, shell: Shell
+) -> None:
+    garden.everything()
+    answer = shell("runs", "--limit", "2", "--oldest")
+    assert list(rows(answer.out)) == ["completed", "failed"]
+    assert answer.err == "There are newer ones: runcoord runs --limit 2 --oldest --after failed\n"
+    assert answer.code == 0
+
+
+def next_command(answer: Answer) -> list[str]:
+    """The command that the one line on standard error names, without its program."""
+    [line] = answer.err.splitlines()
+    program, *words = shlex.split(line.partition(": ")[2])
+    assert program == "runcoord"
+    return words
+
+
+def test_the_commands_that_pages_name_lead_through_the_whole_list(garden: Garden) -> None:
+    garden.everything()
+    awkward = ["-x", "it's mine", "tilde ~ & semicolon;"]
+    for run_id in awkward:
+        garden.accepted(run_id)
+    shell = Shell(garden.path.with_name("another.db"))
+    asked = ["--state", "finished", "--state", "accepted", "--limit", "2", "--no-color"]
+    answer = shell("--store", str(garden.path), "runs", *asked)
+    pages = [list(rows(answer.out))]
+    while answer.err:
+        answer = shell(*next_command(answer))
+        assert answer.code == 0
+        pages.insert(0, list(rows(answer.out)))
+    under_way = {"expired", "stopping", "claimed"}
+    first_words = [name.split()[0] for name in [*ALL, *awkward] if name not in under_way]
+    assert [name for page in pages for name in page] == first_words
+
+
+def test_a_run_that_is_accepted_meanwhile_does_not_move_the_next_page(garden: Garden, shell: Shell) -> None:
+    garden.everything()
+    first = shell("runs", "--limit", "2")
+    garden.accepted("newer")
+    assert list(rows(shell(*next_command(first)).out)) == ["expired", "stopping"]
+
+
+def test_the_command_for_the_next_page_is_one_line_on_a_narrow_terminal_too(garden: Garden) -> None:
+    for number in range(3):
+        garden.accepted(f"{number}-{'x' * 60}")
+    lines = in_a_terminal(garden.path, 40, "runs", "--limit", "1", "--no-color").out.splitlines()
+    assert lines[-1] == f"There are older ones: runcoord runs --limit 1 --after 2-{'x' * 60}"
+
+
+def test_a_table_taller_than_its_terminal_has_its_titles_at_both_ends(garden: Garden) -> None:
+    for number in range(50):
+        garden.accepted(f"r{number}")
+    tall = in_a_terminal(garden.path, 80, "runs", "--no-color").out.splitlines()
+    assert tall[0].split()[:2] == ["RUN", "STATE"]
+    assert (tall[-2].split()[0], tall[-1]) == ("r49", tall[0])
+    short = in_a_terminal(garden.path, 80, "runs", "--no-color", "--limit", "20").out.splitlines()
+    assert short.count(short[0]) == 1
 
 
 def test_a_page_after_an_unknown_run_is_refused_and_changes_nothing(garden: Garden, shell: Shell) -> None:
@@ -145,7 +211,7 @@ def test_a_row_that_cannot_be_read_is_in_the_document_and_on_standard_error(
     answer = shell("runs", "--json")
     assert answer.code == 5
     assert len(answer.document["runs"]) == len(ALL) - 2
-    assert [row["key"] for row in answer.document["bad"]] == ["held", "late"]
+    assert [row["key"] for row in answer.document["bad"]] == ["late", "held"]
     assert answer.error["code"] == "undecodable-row"
     assert answer.error["happened"] == "no"
     assert answer.error["details"]["count"] == 2
@@ -153,10 +219,10 @@ def test_a_row_that_cannot_be_read_is_in_the_document_and_on_standard_error(
 
 def test_a_page_of_nothing_but_bad_rows_says_that_there_is_more(garden: Garden, shell: Shell) -> None:
     garden.everything()
-    garden.sql("UPDATE runs SET state = 'dreaming' WHERE run_id IN ('completed', 'failed')")
+    garden.sql("UPDATE runs SET state = 'dreaming' WHERE run_id IN ('claimed', 'accepted')")
     answer = shell("runs", "--limit", "2")
     assert (answer.code, answer.out) == (5, "")
-    assert answer.err.splitlines()[0] == "There are more: raise --limit."
+    assert answer.err.splitlines()[0] == "There are older ones: raise --limit."
 
 
 # --- how wide it is ---

@@ -8,9 +8,7 @@ from dataclasses import dataclass
 import click
 
 from runcoord import BadRow, Coordinator, Event, EventList, EventState, Instant
-from runcoord._core.limits import MAX_LIST
-from runcoord.cli import documents
-from runcoord.cli.runs import DEFAULT_LIMIT
+from runcoord.cli import documents, paging
 from runcoord.cli.session import UTF8, RuncoordCommand, Session, instant, pass_session
 from runcoord.cli.wording import counted, printable
 
@@ -24,14 +22,20 @@ HELD_SHOWN = 100
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """One page of events, and what is held whatever the page."""
+    """One page of events, and what is held whatever the page; all in the order ``oldest`` asks for."""
 
     page: EventList
+    oldest: bool
     more: bool
     held: list[Event]
     more_held: bool
     bad: list[BadRow]
     now: Instant
+
+    @property
+    def after(self) -> int | None:
+        """Where the next page begins."""
+        return self.page.events[-1].seq if self.page.events else None
 
     @property
     def also_held(self) -> list[Event]:
@@ -57,21 +61,15 @@ def _within_range(ctx: click.Context, param: click.Parameter, value: int) -> int
     help=f"Only events that are {', '.join(EventState)}; may be repeated.",
 )
 @click.option("--run", "run_id", type=UTF8, default="", metavar="RUN", help="Only events of this run.")
-@click.option(
-    "--limit",
-    type=click.IntRange(1, MAX_LIST),
-    default=DEFAULT_LIMIT,
-    show_default=True,
-    metavar="NUMBER",
-    help="At most so many events.",
-)
+@paging.limit_option("events")
+@paging.oldest_option("events")
 @click.option(
     "--after",
     type=int,
     default=0,
     callback=_within_range,
     metavar="SEQ",
-    help="Only events after the one with this number.",
+    help="Go on after the event with this number: with lower ones, with --oldest higher ones.",
 )
 @click.option("--replay", type=UTF8, default="", metavar="EVENT", help="Send a held event again.")
 @click.option(
@@ -86,16 +84,19 @@ def events(
     states: Sequence[str],
     run_id: str,
     limit: int,
+    oldest: bool,
     after: int,
     replay: str,
     to: str,
 ) -> None:
-    """List events in the order in which they were written, or send a held one again.
+    """List the events that were written last, or send a held one again.
 
-    Held events wait for you: they are listed whatever page you look at, with the reason.
+    The newest is the last line; as JSON it is the first. Held events wait for you: they are listed
+    whatever page you look at, with the reason.
     """
     if ctx.get_parameter_source("replay") is click.core.ParameterSource.COMMANDLINE:
-        used = [name for name in ("held", "states", "run_id", "limit", "after") if _given(ctx, name)]
+        listing_only = ("held", "states", "run_id", "limit", "oldest", "after")
+        used = [name for name in listing_only if _given(ctx, name)]
         if used:
             raise click.UsageError("--replay names one event and goes with --to only.", ctx)
         _replay(session, replay, to)
@@ -106,11 +107,11 @@ def events(
     if held and EventState.HELD not in wanted:
         wanted.append(EventState.HELD)
     with session.open() as coordinator:
-        listing = _listing(coordinator, wanted, run_id, after, limit)
+        listing = _listing(coordinator, wanted, run_id, after, limit, oldest)
     if session.json:
         session.output.document(_document(listing))
     else:
-        _tell(session, listing, wanted)
+        _tell(ctx, session, listing, wanted)
     session.warn_of_bad_rows(listing.bad)
 
 
@@ -119,19 +120,25 @@ def _given(ctx: click.Context, name: str) -> bool:
 
 
 def _listing(
-    coordinator: Coordinator, states: list[EventState], run_id: str, after: int, limit: int
+    coordinator: Coordinator, states: list[EventState], run_id: str, after: int, limit: int, oldest: bool
 ) -> Listing:
-    page = coordinator.events(states=states, run_id=run_id, after=after, limit=limit)
+    def found(states: list[EventState], after: int, limit: int) -> EventList:
+        return coordinator.events(
+            states=states, run_id=run_id, after=after, newest_first=not oldest, limit=limit
+        )
+
+    page = found(states, after, limit)
     if run_id and not page.events and not page.bad:
         coordinator.run(run_id)  # an unknown run is refused, rather than shown as one without events
     last = page.events[-1].seq if page.events else 0
     more = len(page.events) + len(page.bad) >= limit
     if more and last:
-        following = coordinator.events(states=states, run_id=run_id, after=last, limit=1)
+        following = found(states, last, 1)
         more = bool(following.events or following.bad)
-    held = coordinator.events(states=[EventState.HELD], run_id=run_id, limit=HELD_SHOWN + 1)
+    held = found([EventState.HELD], 0, HELD_SHOWN + 1)
     return Listing(
         page,
+        oldest,
         more,
         held.events[:HELD_SHOWN],
         len(held.events) > HELD_SHOWN,
@@ -141,32 +148,29 @@ def _listing(
 
 
 def _document(listing: Listing) -> documents.Document:
-    now, found = listing.now, listing.page.events
+    now = listing.now
     return {
-        "events": [documents.event_document(event, now) for event in found],
+        "events": [documents.event_document(event, now) for event in listing.page.events],
         "more": listing.more,
-        "after": found[-1].seq if found else None,
+        "after": listing.after,
         "held": [documents.event_document(event, now) for event in listing.held],
         "held_more": listing.more_held,
         "bad": [documents.bad_row_document(row) for row in listing.bad],
     }
 
 
-def _tell(session: Session, listing: Listing, states: list[EventState]) -> None:
+def _tell(ctx: click.Context, session: Session, listing: Listing, states: list[EventState]) -> None:
     from runcoord.cli.event_table import events_table
 
-    output, width, found = session.output, session.output.width, listing.page.events
+    output, width = session.output, session.output.width
+    found = paging.oldest_above(listing.page.events, oldest=listing.oldest)
     if found:
-        table = events_table(found, listing.now, width)
-        output.lines(table.lines(width))
-        left_out = table.left_out(width)
-        if left_out:
-            output.note(f"Not shown at this width: {', '.join(left_out)}.")
+        paging.tell_table(output, events_table(found, listing.now, width))
     elif not listing.page.bad:
         output.note("No events.")
     if listing.more:
-        output.note(f"There are more: --after {found[-1].seq}" if found else "There are more: raise --limit.")
-    also = listing.also_held
+        paging.tell_of_more(ctx, session, None if listing.after is None else str(listing.after))
+    also = paging.oldest_above(listing.also_held, oldest=listing.oldest)
     if also and not states:
         output.lines(["", "Also held:", *events_table(also, listing.now, width).lines(width)])
     elif also and EventState.HELD not in states:

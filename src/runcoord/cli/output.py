@@ -43,6 +43,11 @@ class Output:
         """Columns of the terminal; ``None`` where the output is no terminal and nothing is to be cut."""
         return shutil.get_terminal_size().columns if is_terminal(sys.stdout) else None
 
+    @property
+    def height(self) -> int | None:
+        """Lines of the terminal; ``None`` where the output is no terminal."""
+        return shutil.get_terminal_size().lines if is_terminal(sys.stdout) else None
+
     def document(self, value: Any) -> None:
         """The one JSON document of a command."""
         _write(sys.stdout, json_text(value, indent=2) + "\n")
@@ -63,10 +68,12 @@ class Output:
 
     # --- standard error ---
 
-    def note(self, line: str) -> None:
-        """A remark beside the answer, for people only: programs find it in the document."""
+    def note(self, line: str, *, whole: bool = False) -> None:
+        """A remark beside the answer, for people only: programs find it in the document. One that is
+        ``whole`` stays one line, however long: it has a command to copy."""
         if not self.json:
-            _write_error(self._rendered(_folded([_styled(line, "dim")], sys.stderr), sys.stderr))
+            styled = [_styled(line, "dim")]
+            _write_error(self._rendered(styled if whole else _folded(styled, sys.stderr), sys.stderr))
 
     def failure(self, failure: Failure) -> None:
         """An error, or a warning that goes with an answer."""

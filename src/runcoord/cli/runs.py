@@ -7,15 +7,11 @@ from collections.abc import Sequence
 import click
 
 from runcoord import Instant, Run, RunList, State
-from runcoord._core.limits import MAX_LIST
-from runcoord.cli import documents
+from runcoord.cli import documents, paging
 from runcoord.cli.failures import Exit, Failure
 from runcoord.cli.portrait import Portrait
 from runcoord.cli.session import UTF8, RuncoordCommand, Session, instant, leave, pass_session
-from runcoord.cli.wording import counted, printable
-
-DEFAULT_LIMIT = 100
-"""Rows of a list unless told otherwise: a few screens."""
+from runcoord.cli.wording import counted
 
 
 @click.command("runs", cls=RuncoordCommand)
@@ -27,25 +23,31 @@ DEFAULT_LIMIT = 100
     metavar="STATE",
     help=f"Only runs that are {', '.join(State)}; may be repeated.",
 )
+@paging.limit_option("runs")
+@paging.oldest_option("runs")
 @click.option(
-    "--limit",
-    type=click.IntRange(1, MAX_LIST),
-    default=DEFAULT_LIMIT,
-    show_default=True,
-    metavar="NUMBER",
-    help="At most so many runs.",
+    "--after",
+    type=UTF8,
+    default="",
+    metavar="RUN",
+    help="Go on after this run: with those accepted before it, with --oldest after it.",
 )
-@click.option("--after", type=UTF8, default="", metavar="RUN", help="Only runs accepted after this one.")
 @pass_session
-def runs(session: Session, states: Sequence[str], limit: int, after: str) -> None:
-    """List runs, in the order in which they were accepted."""
+@click.pass_context
+def runs(
+    ctx: click.Context, session: Session, states: Sequence[str], limit: int, oldest: bool, after: str
+) -> None:
+    """List the runs that were accepted last; the newest is the last line.
+
+    As JSON the newest is the first.
+    """
     wanted = [State(state) for state in states]
     with session.open() as coordinator:
-        found = coordinator.runs(states=wanted, after=after, limit=limit)
+        found = coordinator.runs(states=wanted, after=after, newest_first=not oldest, limit=limit)
         last = found.runs[-1].run_id if found.runs else None
         more = len(found.runs) + len(found.bad) >= limit
         if more and last is not None:
-            following = coordinator.runs(states=wanted, after=last, limit=1)
+            following = coordinator.runs(states=wanted, after=last, newest_first=not oldest, limit=1)
             more = bool(following.runs or following.bad)
         now = instant(coordinator.clock)
     if session.json:
@@ -58,25 +60,21 @@ def runs(session: Session, states: Sequence[str], limit: int, after: str) -> Non
             }
         )
     else:
-        _tell_runs(session, found, now, more)
+        _tell_runs(session, found, oldest, now)
+        if more:
+            paging.tell_of_more(ctx, session, last)
     session.warn_of_bad_rows(found.bad)
 
 
-def _tell_runs(session: Session, found: RunList, now: Instant, more: bool) -> None:
+def _tell_runs(session: Session, found: RunList, oldest: bool, now: Instant) -> None:
     from runcoord.cli.run_table import runs_table
 
-    output, width = session.output, session.output.width
+    output = session.output
     if found.runs:
-        table = runs_table(found.runs, now, width)
-        output.lines(table.lines(width))
-        left_out = table.left_out(width)
-        if left_out:
-            output.note(f"Not shown at this width: {', '.join(left_out)}.")
+        page = paging.oldest_above(found.runs, oldest=oldest)
+        paging.tell_table(output, runs_table(page, now, output.width))
     elif not found.bad:
         output.note("No runs.")
-    if more:
-        last = printable(found.runs[-1].run_id) if found.runs else ""
-        output.note(f"There are more: --after {last}" if last else "There are more: raise --limit.")
 
 
 # --- one run -------------------------------------------------------------------------------------

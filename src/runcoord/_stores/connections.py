@@ -56,16 +56,13 @@ class Link:
     def __init__(self) -> None:
         self.connection: sqlite3.Connection | None = None
         self.in_use = False
-        self.pid = os.getpid()
-
-    @property
-    def inherited(self) -> bool:
-        """Whether this process got the connection by being forked. It must not touch it, nor roll it back."""
-        return self.pid != os.getpid()
+        self.inherited = False
+        """This process was forked while its parent used it: gone here, neither closed nor rolled back."""
+        self._pid = os.getpid()
 
     def close(self) -> None:
         connection, self.connection = self.connection, None
-        if connection is not None and not self.inherited:
+        if connection is not None and self._pid == os.getpid():
             connection.close()
 
     def __del__(self) -> None:
@@ -114,7 +111,6 @@ class Connections:
             except BaseException:
                 link.in_use = False
                 raise
-            link.pid = self._pid
         return link
 
     def give_back(self, link: Link, *, spoiled: bool = False) -> None:
@@ -175,17 +171,17 @@ class Connections:
         self._lock.release()
 
     def after_fork_in_child(self) -> None:
-        inherited = [link.connection for link in list(self._links) if link.connection is not None]
+        inherited = [link for link in list(self._links) if link.connection is not None]
         if not inherited:
             self._pid = os.getpid()
-        else:
+        for link in inherited:
             _unusable_here.add(self.path)
-            for connection in inherited:
-                _never_deallocated(connection)
+            _never_deallocated(link.connection)
+            link.connection, link.inherited = None, True
         self._lock.release()
 
 
-def _never_deallocated(connection: sqlite3.Connection) -> None:
+def _never_deallocated(connection: object) -> None:
     """Keep a connection until the process ends without any cleaning up, by one reference too many.
 
     Closing it, which its deallocation does, would roll back the parent's transaction in the shared file.

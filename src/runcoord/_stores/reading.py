@@ -39,11 +39,12 @@ class Tally:
         self.total = Counters()
         self._lock = threading.Lock()
 
-    def add(self, *, statements: int, rows_written: int = 0, commits: int = 0) -> None:
+    def add(self, statements: int, rows_written: int) -> None:
+        """One block has ended, and ``rows_written`` were committed."""
         with self._lock:
             self.total.statements += statements
             self.total.rows_written += rows_written
-            self.total.commits += commits
+            self.total.commits += rows_written > 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +74,7 @@ class SqliteView:
     def __init__(self, connections: Connections, wait: LockWait, tally: Tally, verb: str) -> None:
         self._connections, self._wait, self._tally, self._verb = connections, wait, tally, verb
         self._path = connections.path
-        self._statements = 0
+        self._statements = self._rows_written = 0
         self._link: Link | None = None
 
     # --- the transaction ---
@@ -106,7 +107,7 @@ class SqliteView:
         link, self._link = self._link, None
         if link is not None:
             self._connections.give_back(link, spoiled=spoiled)
-        self._tally.add(statements=self._statements)
+        self._tally.add(self._statements, self._rows_written)
 
     @property
     def _inherited(self) -> bool:
@@ -115,11 +116,11 @@ class SqliteView:
     @property
     def _connection(self) -> sqlite3.Connection:
         link = self._link
-        if link is None or link.connection is None:
-            raise RuntimeError(f"the block of {self._verb!r} has ended; its view cannot be used any more")
-        if link.inherited:
+        if link is not None and link.connection is not None:
+            return link.connection
+        if link is not None and link.inherited:
             raise forked_in_use(self._path)
-        return link.connection
+        raise RuntimeError(f"the block of {self._verb!r} has ended; its view cannot be used any more")
 
     def _control(self, statement: str) -> None:
         """A statement of transaction control, repeated while the store is locked."""

@@ -19,7 +19,6 @@ from runcoord.ports import Change
 class SqliteTransaction(SqliteView):
     """Takes the write lock at once, so that what it reads is what it changes."""
 
-    _rows_written = 0
     _failure: RuncoordError | None = None
 
     # --- the transaction ---
@@ -45,8 +44,9 @@ class SqliteTransaction(SqliteView):
                 self._commit()
                 spoiled = False
         finally:
-            if spoiled and not self._inherited:
-                spoiled = not self._rolled_back()
+            if spoiled:
+                self._rows_written = 0
+                spoiled = not self._inherited and not self._rolled_back()
             self._leave(spoiled=spoiled)
 
     def _commit(self) -> None:
@@ -65,8 +65,6 @@ class SqliteTransaction(SqliteView):
             raise
         except sqlite3.Error as error:
             raise translated(error, self._path, self._verb, committing=True) from error
-        if self._rows_written:
-            self._tally.add(statements=0, rows_written=self._rows_written, commits=1)
 
     def _rolled_back(self) -> bool:
         try:
@@ -99,12 +97,18 @@ class SqliteTransaction(SqliteView):
                 commands.append(rows.encode_command(change.command))
             if change.group is not None:
                 groups.append(rows.encode_group(change.group))
-        self._write(statements.INSERT_RUN, new_runs)
-        self._update_runs(runs)
-        self._write(statements.INSERT_COMMAND, commands)
-        self._write(statements.UPSERT_GROUP, groups)
-        self._write(statements.INSERT_EVENT, new_events)
-        self._update_events(events)
+        if new_runs:
+            self._write(statements.INSERT_RUN, new_runs)
+        if runs:
+            self._update_runs(runs)
+        if commands:
+            self._write(statements.INSERT_COMMAND, commands)
+        if groups:
+            self._write(statements.UPSERT_GROUP, groups)
+        if new_events:
+            self._write(statements.INSERT_EVENT, new_events)
+        if events:
+            self._update_events(events)
 
     def mark_held_told(self) -> None:
         self._write(statements.MARK_HELD_TOLD, [()])
@@ -149,8 +153,6 @@ class SqliteTransaction(SqliteView):
 
     def _write(self, statement: str, many: list[Params]) -> int:
         """Run a statement once for each of ``many``; the number of rows it wrote."""
-        if not many:
-            return 0
         if self._failure is not None:
             raise self._failure
         self._statements += len(many)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from operator import attrgetter
 from types import TracebackType
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 from runcoord.errors import StoreError, VersionConflict
 from runcoord.ports import Change, Event, EventState, Run, State
 from runcoord.testing.memory_data import MISSING, Opener
 from runcoord.testing.memory_view import MemoryView
+
+V = TypeVar("V", Run, Event)
 
 
 class MemoryTransaction(MemoryView):
@@ -93,16 +96,7 @@ class MemoryTransaction(MemoryView):
             stored = data.runs.get(before.run_id)
             if stored is None or stored.version != before.version:
                 self._conflict("run", before.run_id, "changed since it was loaded")
-            # An update changes none of what was fixed when the run was accepted.
-            run = replace(
-                run,
-                run_id=stored.run_id,
-                spec=stored.spec,
-                created_at=stored.created_at,
-                line=stored.line,
-                retry_of=stored.retry_of,
-                interruptions=stored.interruptions,
-            )
+            run = _with_fixed(run, stored, _FIXED_OF_RUN)
         self._put(data.runs, run.run_id, run)
         unfinished = None if run.state is not State.FINISHED else MISSING
         self._put(data.unfinished, run.run_id, unfinished, counted=False)
@@ -118,17 +112,7 @@ class MemoryTransaction(MemoryView):
         stored = self._data.events.get(event.event_id)
         if stored is None:
             self._conflict("event", event.event_id, "is gone")
-        # An update changes none of what was fixed when the event was made.
-        self._put_event(
-            replace(
-                event,
-                run_id=stored.run_id,
-                kind=stored.kind,
-                body=stored.body,
-                created_at=stored.created_at,
-                seq=stored.seq,
-            )
-        )
+        self._put_event(_with_fixed(event, stored, _FIXED_OF_EVENT))
 
     def _next_number(self, table: str) -> int:
         number = self._data.last_numbers[table] + 1
@@ -163,6 +147,17 @@ class MemoryTransaction(MemoryView):
             key=key,
         )
         raise self._failure
+
+
+_FIXED_OF_RUN = ("run_id", "spec", "created_at", "line", "retry_of", "interruptions")
+_FIXED_OF_EVENT = ("run_id", "kind", "body", "created_at", "seq")
+
+
+def _with_fixed(value: V, stored: V, fixed: tuple[str, ...]) -> V:
+    """``value`` with what was fixed when it was first stored: an update changes none of that."""
+    get = attrgetter(*fixed)
+    before = get(stored)
+    return value if get(value) == before else replace(value, **dict(zip(fixed, before, strict=True)))
 
 
 def _sort(rows: dict[str, Any], order: Callable[[str], int]) -> None:

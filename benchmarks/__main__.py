@@ -10,9 +10,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-import plugin
 import recovery
 import verbs
+
+import plugin
 
 GROUPS = {"verbs": verbs.measure, "recovery": recovery.measure, "plugin": plugin.measure}
 

@@ -1,4 +1,4 @@
-"""Comparing two things on a noisy machine: interleaved rounds, and the median of the ratios within a round."""
+"""Comparing two things on a noisy machine: interleaved rounds, the median of the ratios within a round."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ class Ratio:
         verdict = "within" if self.ratio <= self.goal else "OVER"
         return (
             f"{self.name:<52} {self.ratio:6.2f}x ({self.lowest:.2f} to {self.highest:.2f})  "
-            f"{self.subject * 1e3:9.2f} ms against {self.baseline * 1e3:9.2f} ms   goal {self.goal:g}x: {verdict}"
+            f"{self.subject * 1e3:9.2f} ms against {self.baseline * 1e3:9.2f} ms   "
+            f"goal {self.goal:g}x: {verdict}"
         )
 
 

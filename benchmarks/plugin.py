@@ -78,7 +78,7 @@ def measure(directory: Path) -> list[Ratio]:
 
 
 def loading(rounds: int = 15) -> float:
-    """Milliseconds that ``-p runcoord`` adds to an empty run: the median of the differences within a round."""
+    """Milliseconds that ``-p runcoord`` adds to an empty run: the median of the differences."""
     place = Path(tempfile.mkdtemp())
     try:
         differences = []

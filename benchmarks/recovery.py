@@ -84,13 +84,13 @@ def _bare_seed(path: Path) -> None:
     link = sqlite3.connect(path)
     with link:
         link.execute(
-            "CREATE TABLE runs (seq INTEGER PRIMARY KEY, run_id TEXT UNIQUE, state TEXT, version INTEGER, owner TEXT,"
-            " epoch INTEGER, lease REAL, outcome TEXT, error TEXT, finished REAL, payload TEXT, task TEXT)"
+            "CREATE TABLE runs (seq INTEGER PRIMARY KEY, run_id TEXT UNIQUE, state TEXT, version INTEGER,"
+            " owner TEXT, epoch INTEGER, lease REAL, outcome TEXT, error TEXT, finished REAL, payload TEXT, task TEXT)"
         )
         link.execute("CREATE INDEX leases ON runs (lease) WHERE state = 'running'")
         link.execute(
-            "CREATE TABLE events (seq INTEGER PRIMARY KEY, event_id TEXT UNIQUE, run_id TEXT, kind TEXT, body TEXT,"
-            " destination TEXT, state TEXT, due REAL, attempt INTEGER, owner TEXT, delivered REAL)"
+            "CREATE TABLE events (seq INTEGER PRIMARY KEY, event_id TEXT UNIQUE, run_id TEXT, kind TEXT,"
+            " body TEXT, destination TEXT, state TEXT, due REAL, attempt INTEGER, owner TEXT, delivered REAL)"
         )
         link.execute("CREATE INDEX waiting ON events (due) WHERE state IN ('pending', 'sending')")
         link.executemany(
@@ -111,8 +111,9 @@ def _bare_recovery(link: sqlite3.Connection) -> None:
             break
         link.execute("BEGIN IMMEDIATE")
         link.executemany(
-            "UPDATE runs SET state = 'finished', version = version + 1, owner = 'me', epoch = epoch + 1, lease = NULL,"
-            " outcome = 'interrupted', error = 'interrupted', finished = 200.0 WHERE run_id = ? AND version = 3",
+            "UPDATE runs SET state = 'finished', version = version + 1, owner = 'me', epoch = epoch + 1,"
+            " lease = NULL, outcome = 'interrupted', error = 'interrupted', finished = 200.0"
+            " WHERE run_id = ? AND version = 3",
             found,
         )
         link.executemany(
@@ -129,7 +130,8 @@ def _bare_recovery(link: sqlite3.Connection) -> None:
             break
         link.execute("BEGIN IMMEDIATE")
         link.executemany(
-            "UPDATE events SET state = 'sending', attempt = attempt + 1, owner = 'me', due = 260.0 WHERE event_id = ?",
+            "UPDATE events SET state = 'sending', attempt = attempt + 1, owner = 'me', due = 260.0"
+            " WHERE event_id = ?",
             due,
         )
         link.execute("COMMIT")

@@ -111,7 +111,7 @@ MAX_DETAIL_CHARACTERS = 160
 
 
 def _detail(data: dict[str, Any]) -> str:
-    """What a report shows of an entry: a count of nothing, a flag that is off and an empty text say nothing."""
+    """What a report shows of an entry: a count of nothing, a flag that is off and no text say nothing."""
     shown = [
         f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}"
         for name, value in data.items()

@@ -8,6 +8,7 @@ from runcoord._core import submission
 from runcoord._core.decide import Decision
 from runcoord._core.events import group_event
 from runcoord._core.model import Command, Event, Group, Instant, Run, State
+from runcoord._log import say
 from runcoord.errors import UndecodableRow
 from runcoord.ports import BadRow, Change, Transaction
 
@@ -44,7 +45,7 @@ class Groups:
             return self._tx.group(name)
         except UndecodableRow as error:
             self.bad.append(BadRow.of(error))
-            log.error("a group cannot be counted", extra={"group": name, "problem": error.problem})
+            say(log, logging.ERROR, "a group cannot be counted", group=name, problem=error.problem)
             return None
 
 

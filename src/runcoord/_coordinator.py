@@ -23,6 +23,7 @@ from runcoord._core.model import (
     State,
 )
 from runcoord._core.settings import Settings
+from runcoord._log import say
 from runcoord.errors import InvalidRequest, KeyConflict, UndecodableRow, UnknownEvent, UnknownRun
 from runcoord.ports import BadRow, Change, Clock, Destination, Ids, Store, Transaction
 
@@ -157,7 +158,7 @@ class RunVerbs:
                 try:
                     run = tx.run(run_id)
                 except UndecodableRow as error:
-                    log.error("a run cannot be claimed", extra={"run": run_id, "problem": error.problem})
+                    say(log, logging.ERROR, "a run cannot be claimed", run=run_id, problem=error.problem)
                     continue
                 if run is not None and run.state is not State.RUNNING:
                     decision = decide(run, requests.Claim(self.owner, seconds), now)

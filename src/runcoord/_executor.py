@@ -19,6 +19,7 @@ from runcoord._coordinator import RunVerbs
 from runcoord._core import limits
 from runcoord._core.model import Lease, Outcome, Run
 from runcoord._heartbeat import Heartbeat, Hold
+from runcoord._log import say
 from runcoord._outbox import Outbox
 from runcoord._ticker import Ticker
 from runcoord.errors import (
@@ -131,7 +132,7 @@ class Execution:
             self._outbox.drain(seconds=limits.FINISH_DRAIN_SECONDS)
         except StoreError as error:
             # The outcome is recorded, and its event with it: whoever delivers next will send it.
-            log.warning("event not delivered yet", extra={"run": self.run.run_id, "error": str(error)})
+            say(log, logging.WARNING, "event not delivered yet", run=self.run.run_id, error=str(error))
         return ExecutionReport(Ended.RECORDED, completion.run, completion)
 
     def interrupt(self) -> None:
@@ -140,7 +141,7 @@ class Execution:
         try:
             self._verbs.complete(self.lease, Outcome.INTERRUPTED, error="its owner was interrupted")
         except RuncoordError as error:
-            log.warning("not recorded as interrupted", extra={"run": self.run.run_id, "error": str(error)})
+            say(log, logging.WARNING, "not recorded as interrupted", run=self.run.run_id, error=str(error))
         self.heartbeat.end()
 
     # --- under the newest lease ---
@@ -162,7 +163,7 @@ class Execution:
                 if not left:
                     raise
                 # Repeating is safe: under the same lease the same completion has the same answer.
-                log.warning("outcome not recorded", extra={"run": self.run.run_id, "error": str(failure)})
+                say(log, logging.WARNING, "outcome not recorded", run=self.run.run_id, error=str(failure))
                 self._sleeper.sleep(limits.RENEW_RETRY_SECONDS)
                 lease = self.lease
         return None

@@ -29,6 +29,7 @@ from runcoord._answers import Renewal
 from runcoord._coordinator import RunVerbs
 from runcoord._core import limits
 from runcoord._core.model import Lease
+from runcoord._log import say
 from runcoord.errors import AlreadyFinished, EffectsBlocked, LeaseExpired, Refused, WorkCancelled
 from runcoord.ports import Bounded
 
@@ -210,7 +211,7 @@ class Heartbeat:
         else:
             self._accept(renewal)
             self._report("reacquired", f"epoch {lease.epoch} ran out")
-            log.warning("lease re-acquired", extra={"run": lease.run_id, "epoch": renewal.lease.epoch})
+            say(log, logging.WARNING, "lease re-acquired", run=lease.run_id, epoch=renewal.lease.epoch)
 
     def _poll(self, now: float) -> None:
         run_id = self._lease.run_id
@@ -260,7 +261,7 @@ class Heartbeat:
                 return
             self._hold, self._why = Hold.CANCELLED, why
         self._report(what, why)
-        log.warning("work cancelled", extra={"run": self._lease.run_id, "epoch": self._lease.epoch})
+        say(log, logging.WARNING, "work cancelled", run=self._lease.run_id, epoch=self._lease.epoch)
 
     def _report(self, what: str, why: str = "") -> None:
         if len(self.reports) < MAX_REPORTS:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 
 from runcoord._core import limits
+from runcoord._log import say
 from runcoord._outbox import DrainReport, Outbox
 from runcoord._recoverer import Recoverer, SweepReport
 from runcoord.errors import StoreError
@@ -46,7 +47,7 @@ class Maintenance:
                 self.deliver()
         except StoreError as error:
             self._drain_at = None
-            log.warning("maintenance failed, tried again at the next sweep", extra={"error": str(error)})
+            say(log, logging.WARNING, "maintenance failed, tried again at the next sweep", error=str(error))
 
     def sweep(self) -> SweepReport:
         """Sweep now; the next one is an interval away."""

@@ -18,6 +18,7 @@ from runcoord._core import limits, requests
 from runcoord._core.decide import decide
 from runcoord._core.events import digest_event
 from runcoord._core.model import Outcome, Run
+from runcoord._log import say
 from runcoord._outbox import DrainReport, Outbox
 from runcoord.errors import Refused, UndecodableRow, VersionConflict
 from runcoord.ports import BadRow, Change
@@ -76,7 +77,8 @@ class Recoverer:
             report.drain.add(self._outbox.drain(seconds=limits.DIGEST_DRAIN_SECONDS))
         self._prune(report)
         if report.bad_count:
-            log.error("rows could not be read", extra={"count": report.bad_count})
+            named = ", ".join(f"{row.table} {row.key!r}" for row in report.bad)
+            say(log, logging.ERROR, "rows could not be read", count=report.bad_count, rows=named)
         return report
 
     # --- runs ---

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from runcoord._coordinator import instant
 from runcoord._core import deliveries, limits
 from runcoord._core.model import Delivery, Event, Instant
+from runcoord._log import say
 from runcoord.errors import DestinationRefused, StoreTimeout, StoreUnavailable
 from runcoord.ports import Bounded, Clock, Destination, Message
 
@@ -74,7 +75,7 @@ class Sender:
         except StoreTimeout:
             pass
         except StoreUnavailable:
-            log.warning("too many destinations do not return", extra={"destination": target})
+            say(log, logging.WARNING, "too many destinations do not return", destination=target)
             return []
         else:
             return answered
@@ -85,7 +86,7 @@ class Sender:
             made = list(answered)
         if len(made) < len(attempts):
             reason = f"no answer within {seconds:.3g} s"
-            log.warning("delivery given up", extra={"destination": target, "reason": reason})
+            say(log, logging.WARNING, "delivery given up", destination=target, reason=reason)
             made.append(_postponed(attempts[len(made)], reason))
         return made
 
@@ -103,14 +104,14 @@ class Sender:
             self._destinations[event.destination](message)
         except DestinationRefused as refusal:
             reason = str(refusal) or "refused by its destination"
-            log.warning("event held", extra={"event": event.event_id, "destination": event.destination})
+            say(log, logging.WARNING, "event held", event=event.event_id, destination=event.destination)
             return Answered(delivery, lambda current, made, _: deliveries.refused(current, made, reason))
         except BaseException as error:
             # Whatever it raises is its answer. In a thread of its own that goes for SystemExit and its like:
             # passed on, they would end the caller's timer in silence, and with it every sweep.
             if not isinstance(error, Exception) and threading.get_ident() == caller:
                 raise
-            log.info("delivery postponed", extra={"event": event.event_id, "destination": event.destination})
+            say(log, logging.INFO, "delivery postponed", event=event.event_id, destination=event.destination)
             return _postponed(delivery, f"{type(error).__name__}: {error}")
         return Answered(delivery, deliveries.accepted)
 

@@ -48,9 +48,7 @@ class Ticker:
         if self._thread is not threading.current_thread():
             self._thread.join(JOIN_SECONDS)
             if self._thread.is_alive():
-                log.error(
-                    "a timer did not end in time; it is left behind", extra={"timer": self._thread.name}
-                )
+                log.error("a timer did not end in time; it is left behind: %s", self._thread.name)
 
     def _run(self) -> None:
         while not self._ended.is_set():

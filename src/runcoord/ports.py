@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeVar
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
 
 from runcoord._core.model import (
     Command,
@@ -266,4 +266,3 @@ class Ports:
     bounded: Bounded | None = None
     store: Store | None = None
     wrap_store: Callable[[Store], Store] = _same_store
-    log_fields: dict[str, Any] = field(default_factory=dict)

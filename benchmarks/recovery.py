@@ -85,7 +85,8 @@ def _bare_seed(path: Path) -> None:
     with link:
         link.execute(
             "CREATE TABLE runs (seq INTEGER PRIMARY KEY, run_id TEXT UNIQUE, state TEXT, version INTEGER,"
-            " owner TEXT, epoch INTEGER, lease REAL, outcome TEXT, error TEXT, finished REAL, payload TEXT, task TEXT)"
+            " owner TEXT, epoch INTEGER, lease REAL, outcome TEXT, error TEXT, finished REAL, payload TEXT,"
+            " task TEXT)"
         )
         link.execute("CREATE INDEX leases ON runs (lease) WHERE state = 'running'")
         link.execute(

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from pytest_runcoord.scenario import Step
 from pytest_runcoord.subject import Answer, Timer
 from runcoord.ports import Counters
 
@@ -75,6 +76,14 @@ class Fault:
     verb: str
     kind: str
     times: int | None = 1
+    step: Step | None = None
+    """The step that arranged it."""
+    met: bool = False
+
+    def meet(self) -> None:
+        self.met = True
+        if self.times is not None:
+            self.times -= 1
 
 
 class LocalProcess:

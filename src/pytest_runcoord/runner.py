@@ -120,6 +120,7 @@ class _Run:
                 self._step(step)
             for expectation in self._scenario.expect:
                 self._expect(expectation)
+            self._require_met_faults()
             self._heal()
         except Exception as error:  # noqa: BLE001  every failure is a result
             result.verdict = Verdict.FAILED
@@ -227,6 +228,20 @@ class _Run:
         assert function is not None
         function(self._world, expectation)
         self._at = outer
+
+    def _require_met_faults(self) -> None:
+        """A fault that no call met shows nothing, however green the rest is."""
+        for fault in self._world.faults:
+            if not fault.met:
+                self._at = fault.step
+                raise StepFailed(
+                    FailureKind.MOMENT,
+                    "fault",
+                    f"no {fault.verb} met the fault",
+                    expected="at least one call that it happens to",
+                    seen="none by the end of the scenario",
+                    remedy="Name a call that its owner makes afterwards, or leave the fault out.",
+                )
 
     # --- healing ---
 

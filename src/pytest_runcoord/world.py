@@ -74,6 +74,7 @@ class World:
         self.latest: dict[tuple[str, str, str], str] = {}
         self.answers: dict[str, dict[str, Any]] = {}
         self.armed: list[Armed] = []
+        self.faults: list[Fault] = []
         self.moments: dict[str, int] = {}
         self.shared: dict[str, Any] = {}
         self.changed = True
@@ -319,8 +320,7 @@ class World:
     def fault(self, incarnation: Incarnation, verb: str) -> str | None:
         for fault in incarnation.faults:
             if fault.verb in (verb, "any") and (fault.times is None or fault.times > 0):
-                if fault.times is not None:
-                    fault.times -= 1
+                fault.meet()
                 self.history.add("world", incarnation.owner, f"fault {fault.kind}", on=verb)
                 return fault.kind
         return None

@@ -24,23 +24,31 @@ def stated(expectation: Expectation, *without: str) -> dict[str, Any]:
 
 def compare(what: str, wanted: Mapping[str, Any], seen: Mapping[str, Any]) -> None:
     """Raise :class:`Unmet` with every difference at once."""
-    wrong = {name: value for name, value in wanted.items() if not _matches(name, value, seen.get(name))}
+    wrong = {
+        name: value
+        for name, value in wanted.items()
+        if name not in seen or not _matches(name, value, seen[name])
+    }
     if wrong:
         raise Unmet(
             f"{what}: {', '.join(wrong)} {'is' if len(wrong) == 1 else 'are'} not as expected",
             expected=", ".join(f"{name} {shown(value)}" for name, value in wrong.items()),
-            seen=", ".join(f"{name} {shown(seen.get(name))}" for name in wrong),
+            seen=", ".join(
+                f"{name} {shown(seen[name])}" if name in seen else f"no {name}, only {', '.join(seen)}"
+                for name in wrong
+            ),
         )
 
 
 CONTAINED = frozenset({"error", "reason"})
-"""Texts of which an expectation names a part."""
+"""Texts of which an expectation names a part; the empty text is no part, but says that there is none."""
 
 
 def _matches(name: str, wanted: Any, seen: Any) -> bool:
-    if name in CONTAINED:
+    if name in CONTAINED and isinstance(wanted, str) and wanted:
         return isinstance(seen, str) and wanted in seen
-    return bool(wanted == seen)
+    # In JSON a truth value is no number, though to Python true is 1.
+    return bool(wanted == seen) and isinstance(wanted, bool) is isinstance(seen, bool)
 
 
 def shown(value: Any) -> str:

@@ -25,6 +25,12 @@ HOLDS = {
     "cancelled": "the work must end",
     "ended": "the work is over",
 }
+REPORTS = {
+    "renewal-failed": "a renewal failed, and is tried again",
+    "reacquired": "the lease ran out and was taken again",
+    "lease-lost": "the lease is lost, and the work cancelled",
+    "stop-requested": "a stop was asked for",
+}
 
 
 def register(registry: Registry) -> None:
@@ -44,8 +50,8 @@ def _register_holders(registry: Registry) -> None:
             Argument("hold", Choice(HOLDS), "whether effects go on"),
             Argument("epoch", Count(0, 1_000_000), "the epoch of its lease"),
             Argument("stop_requested", Flag(), "whether it knows of a stop"),
-            Argument("reported", ListOf(Text()), "reports that it made, among others"),
-            Argument("never_reported", ListOf(Text()), "reports that it did not make"),
+            Argument("reported", ListOf(Choice(REPORTS)), "reports that it made, among others"),
+            Argument("never_reported", ListOf(Choice(REPORTS)), "reports that it did not make"),
         ),
         key=("handle",),
         example="hold: {handle: job, hold: held, epoch: 2, reported: [reacquired]}",

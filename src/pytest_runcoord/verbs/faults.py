@@ -49,7 +49,9 @@ def _register_store_faults(registry: Registry) -> None:
     def fault(world: World, step: Step) -> None:
         incarnation = acting(world, step)
         times = None if step.args["always"] else step.args["times"]
-        incarnation.faults.append(Fault(step.args["on"], step.args["is"], times))
+        arranged = Fault(step.args["on"], step.args["is"], times, step)
+        incarnation.faults.append(arranged)
+        world.faults.append(arranged)
 
     @registry.step(
         "mend",
@@ -104,9 +106,10 @@ def _register_damage(registry: Registry) -> None:
             if column not in known:
                 raise ScenarioMistake(f"runs have no column {column!r}; there are {', '.join(known)}")
             connection.execute("PRAGMA ignore_check_constraints = ON")
-            connection.execute(
+            changed = connection.execute(
                 f'UPDATE runs SET "{column}" = ? WHERE run_id = ?', (step.args["to"], step.args["run"])
             )
+            _require_row(changed, step.args["run"])
         finally:
             connection.close()
         world.changed = True
@@ -123,7 +126,8 @@ def _register_damage(registry: Registry) -> None:
     def lose_row(world: World, step: Step) -> None:
         connection = sqlite3.connect(_path(world), isolation_level=None, timeout=0)
         try:
-            connection.execute("DELETE FROM runs WHERE run_id = ?", (step.args["run"],))
+            gone = connection.execute("DELETE FROM runs WHERE run_id = ?", (step.args["run"],))
+            _require_row(gone, step.args["run"])
         finally:
             connection.close()
         world.changed = True
@@ -155,6 +159,11 @@ def _register_destinations(registry: Registry) -> None:
         details = {name: value for name, value in step.args.items() if name != "name"}
         behave(world.destinations, step.args["name"], details)
         world.history.add("world", step.args["name"], f"is {step.args['is']}")
+
+
+def _require_row(cursor: sqlite3.Cursor, run: str) -> None:
+    if not cursor.rowcount:
+        raise ScenarioMistake(f"the store has no run {run}")
 
 
 def _path(world: World) -> str:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import time
+import zoneinfo
+from datetime import datetime
 
 from pytest_runcoord.incarnation import Life
 from pytest_runcoord.scenario import Step
 from pytest_runcoord.vocabulary import Argument, Duration, Registry, Text
-from pytest_runcoord.world import World
+from pytest_runcoord.world import ScenarioMistake, World
 
 
 def register(registry: Registry) -> None:
@@ -94,3 +96,20 @@ def set_time_zone(world: World, zone: str) -> None:
     os.environ["TZ"] = zone
     if hasattr(time, "tzset"):
         time.tzset()
+        _require_in_force(zone)
+
+
+WINTER_AND_SUMMER = (1_704_067_200, 1_719_792_000)
+"""The beginnings of January and of July 2024 (seconds since 1970)."""
+
+
+def _require_in_force(zone: str) -> None:
+    """The system takes a zone that it does not know for UTC, without a word."""
+    try:
+        right = zoneinfo.ZoneInfo(zone)
+    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError) as error:
+        raise ScenarioMistake(f"this machine knows no time zone {zone!r}") from error
+    for moment in WINTER_AND_SUMMER:
+        offset = datetime.fromtimestamp(moment, right).utcoffset()
+        if offset is None or offset.total_seconds() != time.localtime(moment).tm_gmtoff:
+            raise ScenarioMistake(f"this machine's C library knows no time zone {zone!r}")

@@ -155,7 +155,7 @@ def _unit(name: str) -> str:
 LIBRARY = {
     "Opening and using a coordinator": "runcoord._assembly runcoord._core.settings",
     "Working under a lease": "runcoord._executor runcoord._heartbeat",
-    "Calls from asyncio, and calls with a bound": "runcoord._bounded",
+    "Calls from asyncio, and calls with a bound": "runcoord._async_calls runcoord._bounded",
     "Answers and reports": "runcoord._answers runcoord._recoverer runcoord._outbox",
     "Values": "runcoord._core.model",
     "At the edges": "runcoord.ports",

@@ -1,40 +1,25 @@
-"""``runcoord schema`` and ``runcoord check``: what editors and reviewers need without running anything."""
+"""``runcoord schema`` and ``runcoord check``: what editors and reviewers need without running anything.
+
+``runcoord --help`` loads this module to show them; the language of scenarios comes when one is called.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
-from pytest_runcoord.scenario import InvalidScenario, Scenario, ScenarioFileError, load_file, variants
-from pytest_runcoord.schema import schema as scenario_schema
-from pytest_runcoord.verbs import default_registry
+if TYPE_CHECKING:
+    from pytest_runcoord.checking import Fault
 
 SUFFIX = ".runcoord.yaml"
 MAX_FILES = 10_000
 """Scenario files that one call reads; more is a wrong directory."""
 FOUND_FAULTS = 1
 """Exit code of ``check`` when a scenario is wrong."""
-
-
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """Something wrong in a scenario file, with its place."""
-
-    path: str
-    line: int
-    column: int
-    problem: str
-    remedy: str
-    scenario: str
-
-    def __str__(self) -> str:
-        advice = f" ({self.remedy})" if self.remedy else ""
-        return f"{self.path}:{self.line}:{self.column}: {self.problem}{advice}"
 
 
 @click.command(name="schema", short_help="Print the JSON schema of scenario files, for editors.")
@@ -46,6 +31,9 @@ def schema(output: Path | None) -> None:
 
     Name it in the first line of a scenario: # yaml-language-server: $schema=PATH
     """
+    from pytest_runcoord.schema import schema as scenario_schema
+    from pytest_runcoord.verbs import default_registry
+
     text = json.dumps(scenario_schema(default_registry()), indent=2, ensure_ascii=False) + "\n"
     if output is None:
         click.echo(text, nl=False)
@@ -64,6 +52,8 @@ def check(context: click.Context, paths: tuple[Path, ...]) -> None:
 
     Every fault is named with file, line, column and what to do. Exit code 1 when there is any.
     """
+    from pytest_runcoord.checking import check_file
+
     faults: list[Fault] = []
     files = scenarios = cases = 0
     for path in _files(paths):
@@ -77,7 +67,7 @@ def check(context: click.Context, paths: tuple[Path, ...]) -> None:
             "files": files,
             "scenarios": scenarios,
             "variants": cases,
-            "faults": [_plain(fault) for fault in faults],
+            "faults": [fault.document() for fault in faults],
         }
         click.echo(json.dumps(document, indent=2, ensure_ascii=False))
     else:
@@ -89,34 +79,6 @@ def check(context: click.Context, paths: tuple[Path, ...]) -> None:
         )
     if faults:
         context.exit(FOUND_FAULTS)
-
-
-@dataclass(frozen=True, slots=True)
-class Checked:
-    """What one file holds, and what is wrong in it."""
-
-    faults: list[Fault]
-    scenarios: int
-    variants: int
-
-
-def check_file(path: Path) -> Checked:
-    """The faults of one file, and how many scenarios and variants it has."""
-    try:
-        loaded = load_file(path, default_registry())
-    except ScenarioFileError as error:
-        at = error.position
-        return Checked([Fault(at.path, at.line, at.column, error.problem, error.remedy, "")], 0, 0)
-    faults: list[Fault] = []
-    cases = 0
-    for scenario in loaded.scenarios:
-        if isinstance(scenario, InvalidScenario):
-            wrong = scenario.error
-            at = wrong.position
-            faults.append(Fault(at.path, at.line, at.column, wrong.problem, wrong.remedy, scenario.name))
-        elif isinstance(scenario, Scenario):
-            cases += len(variants(scenario))
-    return Checked(faults, len(loaded.scenarios), cases)
 
 
 def _files(paths: tuple[Path, ...]) -> Iterator[Path]:
@@ -134,17 +96,6 @@ def _files(paths: tuple[Path, ...]) -> Iterator[Path]:
 
 def _wants_json(context: click.Context) -> bool:
     return bool(getattr(context.obj, "json", False))
-
-
-def _plain(fault: Fault) -> dict[str, Any]:
-    return {
-        "path": fault.path,
-        "line": fault.line,
-        "column": fault.column,
-        "problem": fault.problem,
-        "remedy": fault.remedy,
-        "scenario": fault.scenario,
-    }
 
 
 def _plural(count: int, noun: str) -> str:

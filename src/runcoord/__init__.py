@@ -7,11 +7,11 @@ clock, memory store), and the names below. Everything with an underscore is priv
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from runcoord._answers import Completion, EventList, Receipt, Renewal, RunList, StopReceipt
 from runcoord._assembly import Coordinator, open_coordinator
-from runcoord._bounded import AsyncCalls, Drained, ThreadBounded
+from runcoord._bounded import ThreadBounded
 from runcoord._core.model import (
     Deadline,
     Delivery,
@@ -34,6 +34,24 @@ from runcoord._version import __version__
 from runcoord.errors import DestinationRefused, Happened, Refused, RuncoordError, StoreError
 from runcoord.ports import BadRow, Message, Ports
 
+#: Found when they are asked for: loading asyncio takes half as long as loading all of this.
+_FOR_ASYNCIO = ("AsyncCalls", "Drained")
+
+if TYPE_CHECKING:
+    from runcoord._async_calls import AsyncCalls, Drained
+else:  # unseen by type checkers, to which any name would be one that is found late
+
+    def __getattr__(name: str) -> Any:
+        if name not in _FOR_ASYNCIO:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from runcoord import _async_calls
+
+        return getattr(_async_calls, name)
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *_FOR_ASYNCIO})
+
+
 __all__ = [
     "AsyncCalls",
     "BadRow",
@@ -42,8 +60,8 @@ __all__ = [
     "Deadline",
     "Delivery",
     "DestinationRefused",
-    "Drained",
     "DrainReport",
+    "Drained",
     "Ended",
     "Event",
     "EventKind",

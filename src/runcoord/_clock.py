@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-import secrets
 import socket
 import time
-import uuid
 from pathlib import Path
 
 BOOT_ID_PATH = Path("/proc/sys/kernel/random/boot_id")
@@ -47,7 +45,7 @@ def _boot_id() -> str:
     try:
         boot = BOOT_ID_PATH.read_text().strip()
     except OSError:
-        return f"process-{os.getpid()}-{uuid.uuid4()}"
+        return f"process-{os.getpid()}-{_chance(16)}"
     try:
         # A time namespace has boottimes of its own: the same as another boot.
         return f"{boot} {TIME_NAMESPACE_PATH.readlink()}"
@@ -66,10 +64,16 @@ class SystemIds:
     """Random ids, 80 bits each."""
 
     def new(self, prefix: str) -> str:
-        return f"{prefix}-{secrets.token_hex(10)}"
+        return f"{prefix}-{_chance(10)}"
 
 
 def new_owner_id() -> str:
     """An owner id for one start of one process: readable, and never used by another."""
     host = re.sub(r"[^A-Za-z0-9._-]", "_", socket.gethostname())[:60] or "host"
-    return f"{host}:{os.getpid()}:{secrets.token_hex(8)}"
+    return f"{host}:{os.getpid()}:{_chance(8)}"
+
+
+def _chance(count: int) -> str:
+    """So many bytes that nobody can guess, as text. What ``secrets.token_hex`` gives, without the time that
+    loading ``secrets`` takes."""
+    return os.urandom(count).hex()

@@ -106,14 +106,14 @@ try:
 finally:
     print(*sorted(sys.modules), file=sys.stderr)
 """
-NEVER = {"pytest", "hypothesis", "psutil", "yaml"}
+NEVER = {"asyncio", "pytest", "hypothesis", "psutil", "yaml"}
 
 
 @pytest.mark.parametrize(
     ("args", "absent"),
     [
         (["--version"], {"rich", "importlib.metadata", *NEVER}),
-        (["--help"], {"rich"}),  # commands of other packages load what they like
+        (["--help"], {"rich", "asyncio"}),  # commands of other packages load what they like
         (["runs", "--help"], {"rich", "importlib.metadata", *NEVER}),
         (["runs", "--json"], {"rich", "importlib.metadata", *NEVER}),
     ],

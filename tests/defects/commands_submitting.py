@@ -15,9 +15,10 @@ import pytest
 
 from defects.catalogue import Defect
 from pytest_runcoord import reference
-from runcoord import Coordinator, _bounded
+from runcoord import Coordinator, _async_calls
 from runcoord._answers import Receipt
-from runcoord._bounded import AsyncCalls, Drained, ThreadBounded
+from runcoord._async_calls import AsyncCalls, Drained
+from runcoord._bounded import ThreadBounded
 from runcoord._core import submission
 from runcoord._core.model import Command, Run
 from runcoord._stores import reading, waiting
@@ -52,7 +53,9 @@ def _waits_for_the_answer_for_ever(patch: pytest.MonkeyPatch) -> None:
 
 def _a_timeout_says_that_nothing_happened(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(
-        _bounded, "timed_out", lambda seconds: StoreTimeout("the store did not answer", happened=Happened.NO)
+        _async_calls,
+        "timed_out",
+        lambda seconds: StoreTimeout("the store did not answer", happened=Happened.NO),
     )
 
 

@@ -1,0 +1,57 @@
+"""Checking scenario files without running them."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from pytest_runcoord.scenario import InvalidScenario, Scenario, ScenarioFileError, load_file, variants
+from pytest_runcoord.verbs import default_registry
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Something wrong in a scenario file, with its place."""
+
+    path: str
+    line: int
+    column: int
+    problem: str
+    remedy: str
+    scenario: str
+
+    def __str__(self) -> str:
+        advice = f" ({self.remedy})" if self.remedy else ""
+        return f"{self.path}:{self.line}:{self.column}: {self.problem}{advice}"
+
+    def document(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What one file holds, and what is wrong in it."""
+
+    faults: list[Fault]
+    scenarios: int
+    variants: int
+
+
+def check_file(path: Path) -> Checked:
+    """The faults of one file, and how many scenarios and variants it has."""
+    try:
+        loaded = load_file(path, default_registry())
+    except ScenarioFileError as error:
+        at = error.position
+        return Checked([Fault(at.path, at.line, at.column, error.problem, error.remedy, "")], 0, 0)
+    faults: list[Fault] = []
+    cases = 0
+    for scenario in loaded.scenarios:
+        if isinstance(scenario, InvalidScenario):
+            wrong = scenario.error
+            at = wrong.position
+            faults.append(Fault(at.path, at.line, at.column, wrong.problem, wrong.remedy, scenario.name))
+        elif isinstance(scenario, Scenario):
+            cases += len(variants(scenario))
+    return Checked(faults, len(loaded.scenarios), cases)

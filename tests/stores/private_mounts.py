@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -40,7 +41,7 @@ def run_mounted(mount: str, script: str, *arguments: Path) -> Any:
         text=True,
         timeout=120,
         check=False,
-        env={"SCRIPT": script, "PATH": "/usr/sbin:/usr/bin:/sbin:/bin"},
+        env={**os.environ, "SCRIPT": script},
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)

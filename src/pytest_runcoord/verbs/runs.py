@@ -19,6 +19,13 @@ OUTCOMES = {
 RUN = Argument("run", Name("run"), "which run", required=True, shorthand=True)
 HELD_RUN = Argument("run", Name("run"), "which run; not needed with 'with'", shorthand=True)
 LEASE = Argument("lease", LeaseLength(), "length of the lease; the setting otherwise")
+ENDING = (
+    HELD_RUN,
+    Argument("outcome", Choice(OUTCOMES), "how it ended", default="completed"),
+    Argument("result", BIG_TEXT, "its result"),
+    Argument("error", BIG_TEXT, "its error"),
+)
+"""Arguments of the verbs that end a run."""
 ASKED = ("by", "refused", "crash_at")
 HELD = ("by", "with", "refused", "crash_at")
 
@@ -194,29 +201,29 @@ def _register_owning(registry: Registry) -> None:
     )
 
 
+def end(world: World, step: Step, verb: str, kind: str) -> None:
+    """Ask for a verb that ends a run, with a handle of ``kind``."""
+    args = {"outcome": step.args["outcome"]}
+    for name in ("result", "error"):
+        if step.args[name] is not None:
+            args[name] = big_text(step.args[name])
+    world.answers[verb] = ask_with(
+        world, step, verb, kind, args, result=args.get("result"), reported=args["outcome"]
+    )
+
+
 def _register_ending(registry: Registry) -> None:
     @registry.step(
         "complete",
         group="runs",
         says="The owner records how the run ended, together with its event.",
         capability="runs",
-        arguments=(
-            HELD_RUN,
-            Argument("outcome", Choice(OUTCOMES), "how it ended", default="completed"),
-            Argument("result", BIG_TEXT, "its result"),
-            Argument("error", BIG_TEXT, "its error"),
-        ),
+        arguments=ENDING,
         options=HELD,
         example="complete: {run: r1, by: gw1, outcome: failed, error: boom}",
     )
     def complete(world: World, step: Step) -> None:
-        args = {"outcome": step.args["outcome"]}
-        for name in ("result", "error"):
-            if step.args[name] is not None:
-                args[name] = big_text(step.args[name])
-        world.answers["complete"] = ask_with(
-            world, step, "complete", "lease", args, result=args.get("result"), reported=args["outcome"]
-        )
+        end(world, step, "complete", "lease")
 
     @registry.step(
         "stop",

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from pytest_runcoord.scenario import Step
-from pytest_runcoord.verbs.asking import BIG_TEXT, ask, ask_with, big_text
-from pytest_runcoord.verbs.runs import HELD, HELD_RUN, OUTCOMES, RUN
-from pytest_runcoord.vocabulary import Argument, Choice, Registry
+from pytest_runcoord.verbs.asking import ask, ask_with
+from pytest_runcoord.verbs.runs import ENDING, HELD, HELD_RUN, RUN, end
+from pytest_runcoord.vocabulary import Registry
 from pytest_runcoord.world import World
 
 
@@ -54,20 +54,9 @@ def register(registry: Registry) -> None:
         group="executor",
         says="The work ends: its outcome is recorded and its event delivered.",
         capability="executor",
-        arguments=(
-            HELD_RUN,
-            Argument("outcome", Choice(OUTCOMES), "how it ended", default="completed"),
-            Argument("result", BIG_TEXT, "its result"),
-            Argument("error", BIG_TEXT, "its error"),
-        ),
+        arguments=ENDING,
         options=HELD,
         example="finish: {with: job, outcome: completed, result: done}",
     )
     def finish(world: World, step: Step) -> None:
-        args = {"outcome": step.args["outcome"]}
-        for name in ("result", "error"):
-            if step.args[name] is not None:
-                args[name] = big_text(step.args[name])
-        world.answers["finish"] = ask_with(
-            world, step, "finish", "execution", args, result=args.get("result"), reported=args["outcome"]
-        )
+        end(world, step, "finish", "execution")

@@ -23,7 +23,9 @@ class Fault:
 
     def __str__(self) -> str:
         advice = f" ({self.remedy})" if self.remedy else ""
-        return f"{self.path}:{self.line}:{self.column}: {self.problem}{advice}"
+        text = f"{self.path}:{self.line}:{self.column}: {self.problem}{advice}"
+        # A file's name may hold what would steer a terminal.
+        return "".join(each if each.isprintable() else repr(each)[1:-1] for each in text)
 
     def document(self) -> dict[str, Any]:
         return asdict(self)

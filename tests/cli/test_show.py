@@ -131,7 +131,7 @@ def test_the_document_has_the_inputs_and_the_bodies_exactly_as_stored(garden: Ga
     assert event["event"] == "r/finished"
 
 
-def test_the_events_shown_with_a_run_are_bounded_and_say_where_the_others_are(
+def test_the_events_shown_with_a_run_are_its_newest_and_say_where_the_others_are(
     garden: Garden, shell: Shell
 ) -> None:
     lease = garden.running("r")
@@ -139,7 +139,9 @@ def test_the_events_shown_with_a_run_are_bounded_and_say_where_the_others_are(
         garden.coordinator.publish(lease, number)
     answer = shell("show", "r")
     assert answer.out.count("r/note/") == 100
-    assert answer.out.endswith("More events: runcoord events --run r\n")
+    assert "r/note/101" in answer.out
+    assert "r/note/1 " not in answer.out
+    assert answer.out.endswith("Older events: runcoord events --oldest --run r\n")
     assert shell("show", "r", "--json").document["events_more"] is True
 
 

@@ -40,9 +40,10 @@ class Portrait:
             run = view.run(run_id)
             if run is not None:
                 group = _group(view, run.spec.group, bad)
-                events = view.events(run_id=run_id, limit=EVENTS_SHOWN + 1, bad=bad)
+                # The newest ones: the terminal event is the last, and what people look for.
+                events = view.events(run_id=run_id, limit=EVENTS_SHOWN + 1, bad=bad, newest_first=True)
                 now = instant(coordinator.clock)
-                return cls(run, now, group, events[:EVENTS_SHOWN], len(events) > EVENTS_SHOWN, bad)
+                return cls(run, now, group, events[:EVENTS_SHOWN][::-1], len(events) > EVENTS_SHOWN, bad)
         coordinator.run(run_id)
         raise AssertionError("a run that appears between two looks is shown by the next invocation")
 

@@ -36,7 +36,7 @@ def portrait_lines(portrait: Portrait, width: int | None) -> list[Text | str]:
     if portrait.events:
         lines += events_table(portrait.events, portrait.now, width).lines(width)
         if portrait.more_events:
-            lines.append(Text(f"More events: runcoord events --run {printable(run.run_id)}", "dim"))
+            lines.append(Text(f"Older events: runcoord events --oldest --run {printable(run.run_id)}", "dim"))
     else:
         lines.append(Text("No events yet.", "dim"))
     return lines

@@ -154,16 +154,29 @@ class RunVerbs:
         sent = self.clock.boottime()
         with self.store.transaction("claim") as tx:
             now = instant(self.clock)
-            for run_id in tx.claimable(now, limits.RECOVERY_BATCH):
+            run = self._next_waiting(tx, now)
+            if run is None:
+                return None
+            decision = decide(run, requests.Claim(self.owner, seconds), now)
+            self._save(tx, run, decision, now)
+            return _lease(decision.run, sent)
+
+    def _next_waiting(self, tx: Transaction, now: Instant) -> Run | None:
+        unreadable: set[str] = set()
+        for most in (limits.CLAIM_CANDIDATES, limits.RECOVERY_BATCH):
+            for run_id in tx.claimable(now, most):
+                if run_id in unreadable:
+                    continue
                 try:
                     run = tx.run(run_id)
                 except UndecodableRow as error:
                     say(log, logging.ERROR, "a run cannot be claimed", run=run_id, problem=error.problem)
+                    unreadable.add(run_id)
                     continue
                 if run is not None and run.state is not State.RUNNING:
-                    decision = decide(run, requests.Claim(self.owner, seconds), now)
-                    self._save(tx, run, decision, now)
-                    return _lease(decision.run, sent)
+                    return run
+            if not unreadable:
+                return None
         return None
 
     def start(self, lease: Lease) -> Run:

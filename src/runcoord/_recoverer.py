@@ -86,11 +86,11 @@ class Recoverer:
     def _recover(self, report: SweepReport) -> None:
         after = ""
         before, self._deferred = self._deferred, {}
-        for batch in range(limits.SWEEP_BATCHES):
+        for page in range(limits.SWEEP_PAGES):
             with self._verbs.store.view("read-recoverable") as view:
                 now = instant(self._verbs.clock)
-                found = view.recoverable(now, limits.RECOVERY_BATCH, after)
-                if batch == 0:
+                found = view.recoverable(now, limits.RECOVERY_PAGE, after)
+                if page == 0:
                     bad: list[BadRow] = []
                     view.load_runs(view.claimable(now, limits.WAITING_LOOKED_AT), bad)
                     _note_bad(report, bad)
@@ -99,12 +99,14 @@ class Recoverer:
             after = found[-1]
             due = [run_id for run_id in found if not self._defers(run_id, before)]
             report.deferred += len(found) - len(due)
-            if not due:
-                continue
-            try:
-                self._recover_batch(due, report)
-            except ROW_ERRORS:
-                self._recover_singly(due, report)
+            for start in range(0, len(due), limits.RECOVERY_BATCH):
+                batch = due[start : start + limits.RECOVERY_BATCH]
+                try:
+                    self._recover_batch(batch, report)
+                except ROW_ERRORS:
+                    self._recover_singly(batch, report)
+            if len(found) < limits.RECOVERY_PAGE:
+                return
         report.unfinished = True
 
     def _defers(self, run_id: str, before: dict[str, float]) -> bool:
@@ -181,7 +183,7 @@ class Recoverer:
         age = self._verbs.settings.prune_after
         if age is None:
             return
-        for _ in range(limits.SWEEP_BATCHES):
+        for _ in range(limits.PRUNE_BATCHES):
             with self._verbs.store.view("read-prunable") as view:
                 old = view.finished_before(self._verbs.clock.wall() - age, limits.PRUNE_BATCH)
             if not old:

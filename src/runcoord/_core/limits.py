@@ -26,8 +26,14 @@ SWEEP_SECONDS = 60.0
 RECOVERY_BATCH = 256
 """Runs in one recovery transaction (origin): long enough to amortise a commit, short enough that a
 renewal waits a few milliseconds at most."""
-SWEEP_BATCHES = 400
-"""Batches in one sweep (about 100,000 runs); what is left waits for the next sweep."""
+RECOVERY_PAGE = 4096
+"""Ids that a sweep reads at once and works off in batches: a list sorts all that it finds, so it is asked for
+rarely."""
+SWEEP_PAGES = 25
+"""Pages in one sweep (about 100,000 runs); what is left waits for the next sweep."""
+CLAIM_CANDIDATES = 8
+"""Waiting runs that a claim of the next one looks at. When none of them can be read it looks once more, at a
+batch of them."""
 DEFER_SECONDS = 20.0
 """Time that a sweep leaves a run to its holder in the same process: one renewal that hangs, and one bounded
 attempt to re-acquire."""
@@ -119,6 +125,8 @@ MAX_LIST = 1_000
 """Rows that one listing returns; ask again with ``after`` for more."""
 PRUNE_BATCH = 256
 """Finished runs removed in one transaction."""
+PRUNE_BATCHES = 400
+"""Batches of pruning in one sweep (about 100,000 runs); what is left waits for the next sweep."""
 STOP_POLL_SECONDS = 2.0
 """Interval at which a holder looks whether its run is to stop; a read, no write."""
 RENEW_CALL_SECONDS = 10.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -67,7 +68,7 @@ def _first_failure_ends_the_turn(patch: Patch) -> None:
     send = _sender.Sender._send
 
     def raising(self: _sender.Sender, delivery: Delivery) -> _sender.Answered:
-        made = send(self, delivery)
+        made = send(self, delivery, threading.get_ident())
         if made.apply is not deliveries.accepted:
             raise StopIteration
         return made
@@ -118,7 +119,7 @@ def _sending(change: Callable[[Delivery, Message], Message]) -> Callable[[Patch]
     def breaks(patch: Patch) -> None:
         send = _sender.Sender._send
 
-        def changed(self: _sender.Sender, delivery: Delivery) -> _sender.Answered:
+        def changed(self: _sender.Sender, delivery: Delivery, caller: int) -> _sender.Answered:
             kept = self._destinations
             target = kept[delivery.event.destination]
             self._destinations = {
@@ -126,7 +127,7 @@ def _sending(change: Callable[[Delivery, Message], Message]) -> Callable[[Patch]
                 delivery.event.destination: lambda message: target(change(delivery, message)),
             }
             try:
-                return send(self, delivery)
+                return send(self, delivery, caller)
             finally:
                 self._destinations = kept
 

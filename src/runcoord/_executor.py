@@ -89,7 +89,8 @@ class Execution:
         self.heartbeat.tick()
 
     def guard(self) -> None:
-        """Returns while the lease can be trusted, without waiting.
+        """Returns while the lease can be trusted. Waits for nothing but, when trust has just ended and nobody
+        else is at it, for its own bounded attempt to take the lease again.
 
         Raises :class:`~runcoord.errors.WorkCancelled` when the work must end, and
         :class:`~runcoord.errors.EffectsBlocked` while that is still being found out.
@@ -196,7 +197,8 @@ class Execution:
 
 
 Work = Callable[[Execution], str | None]
-"""The work itself. Returns its result text; raises to fail; lets WorkCancelled pass."""
+"""The work itself. Returns its result text; raises to fail; lets WorkCancelled and EffectsBlocked pass, with
+which it ends as stopped or as interrupted."""
 
 
 class Executor:
@@ -224,12 +226,20 @@ class Executor:
 
     def execute(self, run_id: str, work: Work) -> ExecutionReport:
         """Claim a run, do its work, record the outcome, deliver the event."""
-        return self._work(self.begin(run_id), work)
+        return self._execute(self._verbs.claim(run_id), work)
 
     def execute_next(self, work: Work) -> ExecutionReport | None:
         """The same for the oldest claimable run; ``None`` when there is none."""
-        execution = self.begin_next()
-        return None if execution is None else self._work(execution, work)
+        lease = self._verbs.claim_next()
+        return None if lease is None else self._execute(lease, work)
+
+    def _execute(self, lease: Lease, work: Work) -> ExecutionReport:
+        try:
+            execution = self._start(lease)
+        except (AlreadyFinished, LeaseLost):
+            # Stopped, or taken over, between claim and start: no fault of whoever asked for work.
+            return ExecutionReport(Ended.LOST, self._verbs.run(lease.run_id), None)
+        return self._work(execution, work)
 
     def _start(self, lease: Lease) -> Execution:
         execution = Execution(self._verbs, self._outbox, self._bounded, self._sleeper, lease)
@@ -242,7 +252,7 @@ class Executor:
         with Ticker(execution, self._verbs.clock, f"runcoord-renew-{execution.run.run_id[:40]}"):
             try:
                 result = _result_text(work(execution))
-            except WorkCancelled as cancelled:
+            except (WorkCancelled, EffectsBlocked) as cancelled:
                 outcome = Outcome.STOPPED if execution.heartbeat.stop_requested else Outcome.INTERRUPTED
                 return execution.finish(outcome, error=str(cancelled))
             except Exception as error:  # noqa: BLE001 - whatever the work raises is its failure

@@ -96,3 +96,9 @@ class ToldCalls:
         if word == "slow":
             self._clock.advance(seconds)
         return call()
+
+
+def in_thread(call: Callable[[], object]) -> threading.Thread:
+    thread = threading.Thread(target=call)
+    thread.start()
+    return thread

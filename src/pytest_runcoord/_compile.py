@@ -69,7 +69,9 @@ class Compiler:
             raise scope.misfit(node, f"a {what}", f"write '- word' or '- word: ...'; words: {listed(words)}")
         word = words.get(name)
         if word is None:
-            raise scope.wrong(node, f"unknown {what} {shown(name)}", did_you_mean(name, words))
+            before, colon, _ = name.partition(":")
+            remedy = f"write a space after '{before}:'" if colon and before in words else ""
+            raise scope.wrong(node, f"unknown {what} {shown(name)}", remedy or did_you_mean(name, words))
         return self.clause(form, word, None, Position(scope.path, node.line, node.column))
 
     def _not_one_word(self, node: MappingNode, words: Mapping[str, Word], what: str) -> ScenarioError:

@@ -66,12 +66,7 @@ def describe(error: BaseException) -> StepFailed:
             remedy="Choose a moment that this step reaches, or check that the step writes anything at all.",
         )
     if isinstance(error, ScenarioMistake):
-        return StepFailed(
-            FailureKind.STEP,
-            "scenario",
-            str(error),
-            remedy="Change the scenario: this step makes no sense here.",
-        )
+        return StepFailed(FailureKind.STEP, "scenario", str(error), remedy=error.remedy)
     if isinstance(error, SubjectFault):
         return StepFailed(
             FailureKind.SUBJECT,

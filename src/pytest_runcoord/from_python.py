@@ -14,6 +14,7 @@ from pytest_runcoord.runner import run_variant
 from pytest_runcoord.scenario import (
     InvalidScenario,
     Scenario,
+    ScenarioError,
     ScenarioFile,
     Variant,
     load_file,
@@ -71,9 +72,14 @@ class ScenarioRunner:
         Raises :class:`~pytest_runcoord.scenario.ScenarioError` for a file or a scenario that is wrong, and
         ``LookupError`` if what was chosen is not there or not one.
         """
-        found = self._load(source)
-        chosen = _scenario(found, scenario)
-        result = run_variant(chosen, _variant(chosen, variant), subject=subject)
+        __tracebackhide__ = True
+        try:
+            found = self._load(source)
+            chosen = _scenario(found, scenario)
+            picked = _variant(chosen, variant)
+        except (ScenarioError, LookupError) as error:
+            raise error.with_traceback(None) from None  # the test's own line is the place, not ours
+        result = run_variant(chosen, picked, subject=subject)
         known = {each.name: getattr(result, each.name) for each in dataclasses.fields(RunResult)}
         return CheckedResult(
             **known, path=found.path, line=chosen.position.line, source=found.text, says=chosen.says

@@ -68,6 +68,12 @@ class Incarnation:
         """Unique to this start, as owner ids must be."""
         return f"{self.owner}#{self.number}"
 
+    def how_it_goes_on(self) -> str:
+        """What a scenario writes above a step of an owner that does not run now."""
+        if self.life is Life.PAUSED:
+            return f"Write 'resume: {self.owner}' above this step."
+        return f"Write 'open: {self.owner}' above this step; what it held before is no longer in its hand."
+
 
 @dataclass(slots=True)
 class Fault:

@@ -8,6 +8,7 @@ from pytest_runcoord.destinations import Destination
 from pytest_runcoord.history import History
 from pytest_runcoord.probed_ports import NoAnswer
 from pytest_runcoord.timekeeper import Timekeeper
+from runcoord import DestinationRefused
 from runcoord.ports import Message
 
 
@@ -51,7 +52,7 @@ class Post:
         except NoAnswer:
             self._history.end(entry, "unanswered")
             raise
-        except Exception:
-            self._history.end(entry, "refused")
+        except Exception as error:
+            self._history.end(entry, "refused" if isinstance(error, DestinationRefused) else "failed")
             raise
         self._history.end(entry, "accepted")

@@ -106,7 +106,7 @@ class World:
         """Start an incarnation of ``owner``."""
         current = self.owners.get(owner)
         if current is not None and current.life in (Life.ALIVE, Life.PAUSED):
-            raise ScenarioMistake(f"{owner} is open already; crash or close it first")
+            raise ScenarioMistake(f"{owner} is open already", f"Crash or close it first, or restart {owner}.")
         number = self._starts.get(owner, 0) + 1
         self._starts[owner] = number
         incarnation = Incarnation(owner, number)
@@ -127,9 +127,9 @@ class World:
         """The incarnation of ``name`` that runs now."""
         incarnation = self.owners.get(name)
         if incarnation is None:
-            raise ScenarioMistake(f"{name} was never opened")
+            raise ScenarioMistake(f"{name} was never opened", f"Write 'open: {name}' above this step.")
         if incarnation.life is not Life.ALIVE:
-            raise ScenarioMistake(f"{name} is {incarnation.life.value}")
+            raise ScenarioMistake(f"{name} is {incarnation.life.value}", incarnation.how_it_goes_on())
         return incarnation
 
     def crash(self, owner: str) -> None:

@@ -6,7 +6,16 @@ from runcoord.errors import Happened
 
 
 class ScenarioMistake(Exception):
-    """The scenario asks for what makes no sense in this world, such as opening an owner twice."""
+    """The scenario asks for what makes no sense in this world, such as opening an owner twice.
+
+    ``remedy`` says what to write instead, where that is known.
+    """
+
+    def __init__(
+        self, problem: str, remedy: str = "Change the scenario: this step makes no sense here."
+    ) -> None:
+        super().__init__(problem)
+        self.remedy = remedy
 
 
 class BoundReached(BaseException):

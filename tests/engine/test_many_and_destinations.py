@@ -112,3 +112,22 @@ def test_the_behaviour_of_a_destination_may_be_for_one_run_and_for_a_number_of_t
           - event: {run: r1, state: delivered, attempt: 3}
     """)
     assert result.verdict is Verdict.PASSED, result.failure
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "status"), [("down", "failed"), ("raises", "failed"), ("refuses", "refused")]
+)
+def test_the_history_tells_a_destination_that_refuses_from_one_that_failed(
+    behaviour: str, status: str
+) -> None:
+    result = run(f"""
+        given: {{destinations: {{chat: {behaviour}}}}}
+        steps:
+          - open: gw1
+          - submit: {{run: r1, destination: chat}}
+          - stop: r1
+          - deliver
+        expect: [runs: 2]
+    """)
+    assert result.verdict is Verdict.FAILED
+    assert [line.status for line in result.history if line.what == "send to chat"] == [status]

@@ -120,6 +120,24 @@ def test_a_step_that_makes_no_sense_in_the_world_fails_with_a_sentence(
     assert problem in result.failure.problem
 
 
+@pytest.mark.parametrize(
+    ("steps", "remedy"),
+    [
+        (["open: gw1", "open: gw2", "submit: r1"], "Add 'by: gw1', or whoever does this step."),
+        (["open: gw1", "pause: gw1", "submit: {run: r1, by: gw1}"], "Write 'resume: gw1' above this step."),
+        (["open: gw1", "crash: gw1", "submit: {run: r1, by: gw1}"], "Write 'open: gw1' above this step"),
+        (["open: gw1", "submit: r1", "execute: {run: r1, as: h}", "publish: {with: h}"], "by 'claim'"),
+        (["open: gw1", "submit: r1", "claim: {run: r1, as: h}", "effect: {with: h}"], "by 'execute'"),
+    ],
+)
+def test_a_step_that_makes_no_sense_in_the_world_has_a_remedy_of_its_own(
+    steps: list[str], remedy: str
+) -> None:
+    result = run("steps:\n" + "\n".join(f"  - {step}" for step in steps))
+    assert result.failure is not None
+    assert remedy in result.failure.remedy
+
+
 def test_an_unknown_run_or_owner_is_refused_before_anything_runs() -> None:
     wrong = refused("""
         steps:

@@ -99,6 +99,7 @@ DOCUMENT = {
 STEPS = {
     "unknown word": Wrong("- opne: gw1", 5, 5, "unknown step 'opne'", "did you mean 'open'?"),
     "unknown bare word": Wrong("- rebot", 5, 5, "unknown step 'rebot'", "did you mean 'reboot'?"),
+    "no space after a word": Wrong("- open:gw1", 5, 5, "unknown step 'open:gw1'", "a space after 'open:'"),
     "strange word": Wrong("- xyzzy", 5, 5, "unknown step 'xyzzy'", "known: open, submit, claim"),
     "number": Wrong("- 12", 5, 5, "the number '12' stands where a step is wanted", "write '- word'"),
     "list": Wrong("- [reboot]", 5, 5, "a list stands where a step is wanted", "write '- word'"),

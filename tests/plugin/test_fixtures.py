@@ -311,6 +311,17 @@ def test_the_report_of_a_failed_check_has_no_frames_of_the_harness(
     assert "from_python.py" not in result.stdout.str()
 
 
+def test_a_scenario_that_is_not_there_is_reported_at_the_line_of_the_test_alone(
+    pytester: pytest.Pytester, run: Run
+) -> None:
+    pytester.makepyfile('def test_a(runcoord_scenario):\n    runcoord_scenario("absent.runcoord.yaml")\n')
+    result = run()
+    assert result.parseoutcomes() == {"failed": 1}
+    result.stdout.fnmatch_lines(["E *absent.runcoord.yaml:1:1: the file cannot be read*", "*.py:2: *Error"])
+    assert "pathlib" not in result.stdout.str()
+    assert "from_python.py" not in result.stdout.str()
+
+
 def test_a_skipped_scenario_skips_the_test_with_its_reason(pytester: pytest.Pytester, run: Run) -> None:
     pytester.makepyfile(
         little=LITTLE_SUBJECT,

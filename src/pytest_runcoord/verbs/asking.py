@@ -40,9 +40,12 @@ def acting(world: World, step: Step) -> Incarnation:
     if name is None:
         alive = [each for each in world.owners.values() if each.life is Life.ALIVE]
         if len(alive) != 1:
+            names = [each.owner for each in alive]
             raise ScenarioMistake(
-                f"say 'by': {len(alive)} owners are open"
-                + (f" ({', '.join(each.owner for each in alive)})" if alive else "")
+                f"say 'by': {len(alive)} owners are open" + (f" ({', '.join(names)})" if alive else ""),
+                f"Add 'by: {names[0]}', or whoever does this step."
+                if alive
+                else "Open an owner above this step.",
             )
         return alive[0]
     return world.owner(name)
@@ -57,15 +60,29 @@ def handle_for(world: World, step: Step, incarnation: Incarnation, kind: str) ->
             raise ScenarioMistake(f"say 'run' or 'with': which {kind} is meant?")
         name = world.latest.get((incarnation.owner_id, run, kind))
         if name is None:
-            raise ScenarioMistake(f"{incarnation.owner} has no {kind} on {run}")
+            raise ScenarioMistake(f"{incarnation.owner} has no {kind} on {run}", _how_to_get(kind))
     handle = world.handles.get(name)
     if handle is None:
         raise ScenarioMistake(f"the step that should have given {name!r} gave nothing")
     if handle.kind != kind:
-        raise ScenarioMistake(f"{name!r} is a {handle.kind}, and this step needs a {kind}")
+        raise ScenarioMistake(
+            f"{name!r} is {_one(handle.kind)}, and {step.name!r} needs {_one(kind)}", _how_to_get(kind)
+        )
     if handle.incarnation != incarnation.number or handle.owner != incarnation.owner:
         raise ScenarioMistake(f"{name!r} belongs to an earlier start of {handle.owner}, whose memory is gone")
     return handle
+
+
+GIVEN_BY = {"lease": "'claim'", "execution": "'execute'", "delivery": "'dispatch'"}
+"""The step that gives a handle of each kind."""
+
+
+def _how_to_get(kind: str) -> str:
+    return f"{_one(kind).capitalize()} is given by {GIVEN_BY[kind]}: say that above, for this run and owner."
+
+
+def _one(kind: str) -> str:
+    return f"an {kind}" if kind[0] in "aeiou" else f"a {kind}"
 
 
 def keep(
@@ -137,7 +154,7 @@ def ask_with(
         given=handle.name,
         keep=name,
         on=handle.run,
-        with_epoch=handle.epoch,
+        with_epoch=None if kind == "execution" else handle.epoch,  # it may have re-acquired by itself
         handle=handle.name,
         **said,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from defects import (
+    commands_begun,
     commands_retrying,
     commands_starting,
     commands_stopping,
@@ -13,6 +14,7 @@ from defects.catalogue import Defect
 
 DEFECTS: list[Defect] = [
     *commands_starting.DEFECTS,
+    *commands_begun.DEFECTS,
     *commands_stopping.DEFECTS,
     *commands_submitting.DEFECTS,
     *commands_retrying.DEFECTS,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -15,6 +16,7 @@ from runcoord._core import requests as ask
 from runcoord._core.decide import Decision
 from runcoord._core.events import finished_event
 from runcoord._core.model import Instant, Outcome, Run, State
+from runcoord._heartbeat import Heartbeat, Hold
 
 
 def _recovery_knows_one_outcome(right: Rule, run: Run, asked: ask.Recover, now: Instant) -> Decision:
@@ -92,6 +94,30 @@ def _defect(
     slug: str, name: str, caught_by: str, request: type, broken: Any, says: str, scenario: str = ""
 ) -> Defect:
     return Defect(slug, says, caught_by, broken_rule(request, broken), name=name, scenario=scenario)
+
+
+def _looks_for_a_stop_only_once(patch: pytest.MonkeyPatch) -> None:
+    right: Any = Heartbeat._poll
+
+    def poll(self: Heartbeat, now: float) -> None:
+        right(self, now)
+        self._poll_at = math.inf
+
+    patch.setattr(Heartbeat, "_poll", poll)
+
+
+def _stops_to_renew_when_it_is_to_stop(patch: pytest.MonkeyPatch) -> None:
+    right: Any = Heartbeat._note_stop
+
+    def note_stop(self: Heartbeat) -> None:
+        right(self)
+        self._hold = Hold.ENDED
+
+    patch.setattr(Heartbeat, "_note_stop", note_stop)
+
+
+def _an_early_stop_has_no_text(right: Rule, run: Run, asked: ask.Stop, now: Instant) -> Decision:
+    return right(run, replace(asked, reason="") if run.state is not State.RUNNING else asked, now)
 
 
 DEFECTS = [
@@ -230,5 +256,29 @@ DEFECTS = [
         _recovery_knows_one_outcome,
         "Recovery takes the run over right after its stop was accepted, and does not look for one.",
         "takeover-of-a-run-that-was-to-stop",
+    ),
+    Defect(
+        "stop-survives-crash",
+        "The holder looks for a stop once after each renewal, and learns of a later one half a minute late.",
+        "refused",
+        _looks_for_a_stop_only_once,
+        name="noticed-late",
+        scenario="stopped-work-takes-its-time",
+    ),
+    Defect(
+        "stop-survives-crash",
+        "The heartbeat ends with the stop, so work that takes its time to end is recovered under its owner.",
+        "run",
+        _stops_to_renew_when_it_is_to_stop,
+        name="not-renewed",
+        scenario="stopped-work-takes-its-time",
+    ),
+    _defect(
+        "stop-during-admission",
+        "text-dropped",
+        "run",
+        ask.Stop,
+        _an_early_stop_has_no_text,
+        "A stop of work that has not begun loses its text.",
     ),
 ]

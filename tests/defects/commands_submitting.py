@@ -20,7 +20,7 @@ from runcoord._answers import Receipt
 from runcoord._async_calls import AsyncCalls, Drained
 from runcoord._bounded import ThreadBounded
 from runcoord._core import submission
-from runcoord._core.model import Command, Run
+from runcoord._core.model import Command, Run, Spec
 from runcoord._stores import reading, waiting
 from runcoord._stores.reading import SqliteView
 from runcoord.errors import Happened, StoreTimeout
@@ -161,6 +161,26 @@ def _a_cancelled_call_is_forgotten(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(AsyncCalls, "run_within", run_within)
 
 
+def _is_not_compared(field: str) -> Any:
+    """A defect that leaves one field out of what a repeated submission is compared by."""
+
+    def breaks(patch: pytest.MonkeyPatch) -> None:
+        right: Any = submission.content_hash
+
+        def hashed(spec: Spec, run_id: str, budget: int | None) -> str:
+            left_out: Any = {"group": "", "group_size": 0} if field == "group" else {field: ""}
+            digest: str = (
+                right(spec, run_id, None)
+                if field == "interruption_budget"
+                else right(replace(spec, **left_out), run_id, budget)
+            )
+            return digest
+
+        patch.setattr(submission, "content_hash", hashed)
+
+    return breaks
+
+
 DEFECTS = [
     Defect(
         "store-hangs-at-submit",
@@ -263,5 +283,15 @@ DEFECTS = [
         "answer",
         _a_cancelled_call_is_forgotten,
         name="forgotten",
+    ),
+    *(
+        Defect(
+            "reply-lost-on-submit",
+            f"A submission that differs in its {field.replace('_', ' ')} is answered as the first.",
+            "refused",
+            _is_not_compared(field),
+            name=f"other-{field.replace('_', '-')}",
+        )
+        for field in ("task", "agent", "conversation_key", "group", "interruption_budget")
     ),
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -9,8 +10,9 @@ import pytest
 
 from defects.catalogue import Defect
 from defects.other_clocks import plan_on
-from runcoord import Renewal, _coordinator, _outbox, _recoverer
+from runcoord import Coordinator, Renewal, _coordinator, _outbox, _recoverer
 from runcoord._core import decide as rules
+from runcoord._core import limits
 from runcoord._core import requests as ask
 from runcoord._core.model import Deadline, Instant, Run
 from runcoord._heartbeat import Heartbeat
@@ -107,6 +109,27 @@ def _ignores_other_boots(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Deadline, "remaining", by_boottime)
 
 
+def _own_runs_are_never_swept(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(limits, "DEFER_SECONDS", float("inf"))
+
+
+def _counts_from_the_answer(verb: str) -> Any:
+    """Trust in a lease begins when the answer to ``verb`` comes, however slow it was."""
+
+    def breaks(patch: pytest.MonkeyPatch) -> None:
+        right = getattr(Coordinator, verb)
+
+        def answered(self: Coordinator, *args: Any, **more: Any) -> Any:
+            answer, now = right(self, *args, **more), self.clock.boottime()
+            if isinstance(answer, Renewal):
+                return replace(answer, lease=replace(answer.lease, sent=now))
+            return None if answer is None else replace(answer, sent=now)
+
+        patch.setattr(Coordinator, verb, answered)
+
+    return breaks
+
+
 CLOCKS = [
     Defect(
         "wall-clock-steps",
@@ -183,5 +206,28 @@ CLOCKS = [
         name="daylight-saving",
         scenario="other-boot-daylight-saving",
         variant="America-New_York",
+    ),
+    *(
+        Defect(
+            "renewal-hangs",
+            f"Trust in a lease is counted from when {verb} was answered, and outlasts the lease.",
+            "refused",
+            _counts_from_the_answer(verb),
+            name=f"{verb.replace('_', '-')}-answered",
+            scenario=scenario,
+        )
+        for verb, scenario in (
+            ("claim", "slow-claim-counts-from-its-sending"),
+            ("claim_next", "slow-claim-counts-from-its-sending"),
+            ("reacquire", "slow-re-acquisition-counts-from-its-sending"),
+        )
+    ),
+    Defect(
+        "renewal-stalls-past-lease",
+        "A process's own sweep leaves its runs to their holders for as long as they seem to hold them.",
+        "run",
+        _own_runs_are_never_swept,
+        name="own-sweep-waits-for-ever",
+        scenario="own-sweep-waits-for-a-moment-only",
     ),
 ]

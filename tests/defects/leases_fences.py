@@ -11,7 +11,7 @@ from defects.catalogue import Defect
 from runcoord import Coordinator, StopReceipt
 from runcoord._core import decide as rules
 from runcoord._core import requests as ask
-from runcoord._core.model import Instant, Lease, Run, State
+from runcoord._core.model import Deadline, Instant, Lease, Run, State
 
 
 def _hands_out_finished_runs(patch: pytest.MonkeyPatch) -> None:
@@ -152,6 +152,23 @@ STALE = {
     "re-acquires": ask.Reacquire,
 }
 
+
+def _also_when_it_ran_out(request: type) -> Any:
+    """A rule that looks at who holds a run, and not at whether the lease has ended."""
+
+    def breaks(patch: pytest.MonkeyPatch) -> None:
+        rule = rules._RULES[request]
+
+        def careless(run: Run, asked: Any, now: Instant) -> rules.Decision:
+            if run.lease is None or not run.lease.passed(now):
+                return rule(run, asked, now)
+            return rule(replace(run, lease=Deadline.after(now, 1.0)), asked, now)
+
+        patch.setitem(rules._RULES, request, careless)
+
+    return breaks
+
+
 FENCES = [
     Defect(
         "claim-of-finished-run",
@@ -262,5 +279,16 @@ FENCES = [
         _settings_take_any_lease,
         name="settings",
         scenario="lease-setting-that-is-no-number",
+    ),
+    *(
+        Defect(
+            "stale-owner-writes",
+            f"An owner may still {request.__name__.lower()} under a lease that ran out.",
+            "refused",
+            _also_when_it_ran_out(request),
+            name=f"{request.__name__.lower()}-expired",
+            scenario="expired-and-nobody-else",
+        )
+        for request in (ask.Start, ask.Progress, ask.Publish)
     ),
 ]

@@ -182,6 +182,16 @@ def _drained_beside_the_hand(patch: Patch) -> None:
     )
 
 
+def _answers_count_after_the_acknowledgement(patch: Patch) -> None:
+    right = deliveries._require_newest
+
+    def any_state(event: Event, delivery: Delivery) -> None:
+        if not deliveries._answers(event, delivery):
+            right(event, delivery)
+
+    patch.setattr(deliveries, "_require_newest", any_state)
+
+
 DELIVERY: list[Defect] = [
     Defect(
         "empty-destination",
@@ -290,5 +300,12 @@ DELIVERY: list[Defect] = [
         _drained_beside_the_hand,
         name="beside-the-hand",
         scenario="late-and-never-overtaken",
+    ),
+    Defect(
+        "late-acknowledgement",
+        "A second answer to the attempt that was acknowledged takes the acknowledgement back.",
+        "acknowledged-stays",
+        _answers_count_after_the_acknowledgement,
+        name="taken-back",
     ),
 ]

@@ -11,6 +11,7 @@ from defects.catalogue import Defect
 from runcoord import _changes, _recoverer
 from runcoord._coordinator import instant
 from runcoord._core import submission
+from runcoord._core.decide import retry_of
 from runcoord._core.events import digest_event, group_event
 from runcoord._core.model import EventKind, Group, Outcome, Run
 from runcoord._stores.writing import SqliteTransaction
@@ -83,6 +84,15 @@ def _digest_about_digests(patch: Patch) -> None:
     patch.setattr(_recoverer, "digest_event", as_a_note)
 
 
+def _a_retry_by_hand_is_a_member(patch: Patch) -> None:
+    patch.setattr(submission, "explicit_retry", retry_of)
+
+
+def _any_size_will_do(patch: Patch) -> None:
+    joined = submission.joined
+    patch.setattr(submission, "joined", lambda group, spec: None if group else joined(group, spec))
+
+
 SUMMARIES: list[Defect] = [
     Defect(
         "interrupted-is-not-success",
@@ -141,5 +151,21 @@ SUMMARIES: list[Defect] = [
         _digest_about_digests,
         name="about-itself",
         scenario="digest-itself-is-held",
+    ),
+    Defect(
+        "interrupted-is-not-success",
+        "A member that was retried by hand counts twice, and the group is summed up before it has ended.",
+        "group-adds-up",
+        _a_retry_by_hand_is_a_member,
+        name="retried-by-hand",
+        scenario="a-member-that-was-retried-by-hand",
+    ),
+    Defect(
+        "interrupted-is-not-success",
+        "A member may say another size than the group has.",
+        "refused",
+        _any_size_will_do,
+        name="another-size",
+        scenario="a-member-that-was-retried-by-hand",
     ),
 ]

@@ -163,6 +163,28 @@ def _rewriting(when: Callable[[_recoverer.SweepReport], bool]) -> Callable[[Patc
     return breaks
 
 
+def _tries_for_ever(patch: Patch) -> None:
+    patch.setattr(deliveries, "MAX_DELIVERY_ATTEMPTS", 1_000_000)
+
+
+def _replay_remembers_the_failures(patch: Patch) -> None:
+    right = deliveries.replayed
+
+    def replayed(event: Event, destination: str, now: Instant) -> Event:
+        return replace(right(event, destination, now), failures=event.failures)
+
+    patch.setattr(_coordinator, "replayed", replayed)
+
+
+def _waits_for_a_claim_of_another_boot(patch: Patch) -> None:
+    right = deliveries.may_send
+
+    def may_send(event: Event, now: Instant) -> bool:
+        return right(event, now) and (event.state is not EventState.SENDING or event.due.passed(now))
+
+    patch.setattr(deliveries, "may_send", may_send)
+
+
 WAITING: list[Defect] = [
     Defect(
         "backlog-larger-than-batch",
@@ -277,5 +299,29 @@ WAITING: list[Defect] = [
         "idle-is-free",
         _rewriting(lambda report: not report.drain.delivered),
         name="when-idle",
+    ),
+    Defect(
+        "back-off-is-bounded",
+        "An event that nobody accepts is tried for ever, and the operator never hears of it.",
+        "event",
+        _tries_for_ever,
+        name="for-ever",
+        scenario="given-up-after-a-day",
+    ),
+    Defect(
+        "back-off-is-bounded",
+        "A replay remembers the failures from before, and is given up at once.",
+        "event",
+        _replay_remembers_the_failures,
+        name="replayed-once",
+        scenario="given-up-after-a-day",
+    ),
+    Defect(
+        "back-off-is-bounded",
+        "What was being sent before a reboot waits until the wall clock has caught up.",
+        "event",
+        _waits_for_a_claim_of_another_boot,
+        name="sent-before-a-reboot",
+        scenario="sent-before-a-reboot",
     ),
 ]

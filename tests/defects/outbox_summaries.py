@@ -13,7 +13,7 @@ from runcoord._coordinator import instant
 from runcoord._core import submission
 from runcoord._core.decide import retry_of
 from runcoord._core.events import digest_event, group_event
-from runcoord._core.model import EventKind, Group, Outcome, Run
+from runcoord._core.model import EventKind, Group, Outcome, Run, Spec
 from runcoord._stores.writing import SqliteTransaction
 from runcoord.ports import Change
 
@@ -93,6 +93,15 @@ def _any_size_will_do(patch: Patch) -> None:
     patch.setattr(submission, "joined", lambda group, spec: None if group else joined(group, spec))
 
 
+def _joins_what_was_summed_up(patch: Patch) -> None:
+    joined = submission.joined
+
+    def late(group: Group | None, spec: Spec) -> Group | None:
+        return None if group is not None and group.ended == group.size else joined(group, spec)
+
+    patch.setattr(submission, "joined", late)
+
+
 SUMMARIES: list[Defect] = [
     Defect(
         "interrupted-is-not-success",
@@ -166,6 +175,14 @@ SUMMARIES: list[Defect] = [
         "refused",
         _any_size_will_do,
         name="another-size",
+        scenario="a-member-that-was-retried-by-hand",
+    ),
+    Defect(
+        "interrupted-is-not-success",
+        "A run may join a group that was summed up, and no summary ever counts it.",
+        "refused",
+        _joins_what_was_summed_up,
+        name="after-the-summary",
         scenario="a-member-that-was-retried-by-hand",
     ),
 ]

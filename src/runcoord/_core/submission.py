@@ -161,6 +161,13 @@ def joined(group: Group | None, spec: Spec) -> Group | None:
             size=group.size,
             asked=spec.group_size,
         )
+    if group.ended >= group.size:
+        raise KeyConflict(
+            f"group {spec.group!r} is complete: its {group.size} members have ended, and it was summed up",
+            remedy="Submit further runs under a new group, which gets a summary of its own.",
+            group=spec.group,
+            size=group.size,
+        )
     return None
 
 

@@ -252,6 +252,7 @@ class CrashAt(Kind):
 
     def parse(self, node: Node, scope: Scope) -> CrashPoint:
         if type(node) is MappingNode:
+            scope.need("ports", node)
             return CrashPoint(effect=_EFFECT.parse(node, scope)["effect"])
         return CrashPoint(moment=Moment().parse(node, scope))
 

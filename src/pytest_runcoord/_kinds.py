@@ -275,11 +275,12 @@ def enumeration(meanings: dict[str, str]) -> Schema:
 
 @dataclass(frozen=True, slots=True)
 class Moment(Kind):
-    """The name of an effect, from the closed list."""
+    """The name of an effect, from the closed list. The world's ports announce it."""
 
     shapes = frozenset({"text"})
 
     def parse(self, node: Node, scope: Scope) -> str:
+        scope.need("ports", node)
         return _from_list(node, scope, "moment", scope.vocabulary.moments)
 
     def schema(self, vocabulary: Vocabulary) -> Schema:

@@ -21,6 +21,10 @@ class Vocabulary(Protocol):
         """The closed list of named effects, each with its meaning."""
 
     @property
+    def capabilities(self) -> Mapping[str, str]:
+        """What a subject may lack, each with its meaning."""
+
+    @property
     def refusals(self) -> Mapping[str, str]:
         """The names of refusals, each with its meaning."""
 
@@ -61,6 +65,11 @@ class Scope:
         self.excused: AbstractSet[str] = NOTHING
         self.capabilities: dict[str, Position] = {}
         self.steps = 0
+
+    def need(self, capability: str, node: Node) -> None:
+        """Note that the scenario needs a capability, if the vocabulary has it; the first place counts."""
+        if capability in self.vocabulary.capabilities:
+            self.capabilities.setdefault(capability, self.at(node))
 
     def at(self, node: Node) -> Position:
         """The position of a value."""

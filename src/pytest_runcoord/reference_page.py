@@ -28,7 +28,9 @@ def reference_page(registry: Registry) -> str:
         *_section("Expectations", "Each entry of `expect` is one of these words.", registry.expectations),
         *_axes(registry),
         *_list(
-            "Moments", "Named effects, for `crash_at` and for arguments that ask for one.", registry.moments
+            "Moments",
+            "Named effects, for `crash_at` and for arguments that ask for one. Needs the capability `ports`.",
+            registry.moments,
         ),
         *_list("Refusals", "What a step may name as `refused`.", registry.refusals),
         *_list(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 
+import pytest
+
 from engine.running import compiled
 from pytest_runcoord.runner import run_variant
 from pytest_runcoord.scenario import variants
@@ -76,6 +78,25 @@ def test_expectations_see_what_it_wrote() -> None:
           - expect: [run: {id: r1, state: claimed, epoch: 1, owner: gw1}]
     """)
     assert result.verdict is Verdict.PASSED, result.failure
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        "submit: {run: r1, crash_at: after-accept}",
+        "submit: {run: r1, crash_at: {effect: 1}}",
+        "during: {step: {submit: {run: r1}}, at: before-accept, do: [open: gw2]}",
+        "expect: [reached: {moment: after-accept, count: 0}]",
+    ],
+)
+def test_a_scenario_that_names_a_moment_is_skipped_where_no_port_announces_one(step: str) -> None:
+    result = tried(f"""
+        steps:
+          - open: gw1
+          - {step}
+    """)
+    assert (result.verdict, result.missing) == (Verdict.SKIPPED, ("ports",))
+    assert not result.history
 
 
 def test_invariants_see_what_it_wrote() -> None:

@@ -147,7 +147,10 @@ def _register_effort(registry: Registry) -> None:
     def rows(world: World, expectation: Expectation) -> None:
         now = world.rows_written()
         if now is None or world.step_rows is None:
-            raise ScenarioMistake("this subject does not count the rows that it writes")
+            raise ScenarioMistake(
+                "this subject does not count the rows that it writes",
+                "Remove 'rows', or have the counters of its sessions count them.",
+            )
         wrote = now - world.step_rows
         if wrote > expectation.args["most"]:
             raise Unmet(

@@ -141,7 +141,7 @@ class Execution:
         self.heartbeat.completing()
         try:
             self._verbs.complete(self.lease, Outcome.INTERRUPTED, error="its owner was interrupted")
-        except RuncoordError as error:
+        except (RuncoordError, RuntimeError) as error:  # RuntimeError: it was interrupted inside of the store
             say(log, logging.WARNING, "not recorded as interrupted", run=self.run.run_id, error=str(error))
         self.heartbeat.end()
 

@@ -56,9 +56,16 @@ class Link:
     def __init__(self) -> None:
         self.connection: sqlite3.Connection | None = None
         self.in_use = False
+        self.user: Callable[[], object | None] = _nobody
+        """Whose block it is used in. Ctrl-C in the middle of leaving can end a block without giving back."""
         self.inherited = False
         """This process was forked while its parent used it: gone here, neither closed nor rolled back."""
         self._pid = os.getpid()
+
+    def lost(self, user: Callable[[], object | None]) -> None:
+        """The user is gone without giving it back: nobody else is to wait for its lock."""
+        if self.user is user:
+            self.close()
 
     def close(self) -> None:
         connection, self.connection = self.connection, None
@@ -68,6 +75,10 @@ class Link:
     def __del__(self) -> None:
         # The thread has ended, or the store was dropped without being closed.
         self.close()
+
+
+def _nobody() -> None:
+    """No block uses the link."""
 
 
 def forked_in_use(path: str) -> StoreUnavailable:
@@ -90,8 +101,11 @@ class Connections:
         with _forking:
             _alive.add(self)
 
-    def take(self) -> Link:
+    def take(self, user: object) -> Link:
         """This thread's link, connected and marked as in use; give it back with :meth:`give_back`.
+
+        ``user`` is whose block begins. A link whose last user is gone without giving it back is taken over,
+        and what was not committed is rolled back.
 
         Raises :class:`~runcoord.errors.StoreUnavailable` when the store is closed, or was in use by another
         thread when this process was forked; ``RuntimeError`` when this thread is using it already.
@@ -103,20 +117,23 @@ class Connections:
                 link = self._threads.link = Link()
                 self._links.add(link)
             if link.in_use:
-                raise RuntimeError("a transaction or view of this store is open already in this thread")
+                if link.user() is not None:
+                    raise RuntimeError("a transaction or view of this store is open already in this thread")
+                link.close()
+            link.user = weakref.ref(user, link.lost)
             link.in_use = True
         if link.connection is None:
             try:
                 link.connection = self._connected()
             except BaseException:
-                link.in_use = False
+                link.in_use, link.user = False, _nobody
                 raise
         return link
 
     def give_back(self, link: Link, *, spoiled: bool = False) -> None:
         """``spoiled``: close the connection, its state is not certain."""
         with self._lock:
-            link.in_use = False
+            link.in_use, link.user = False, _nobody
             if spoiled or self._closed:
                 link.close()
 

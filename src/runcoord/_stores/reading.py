@@ -80,7 +80,7 @@ class SqliteView:
     # --- the transaction ---
 
     def __enter__(self) -> Self:
-        self._link = self._connections.take()
+        self._link = self._connections.take(self)
         try:
             self._control(statements.BEGIN_READ)
         except BaseException:
@@ -104,9 +104,10 @@ class SqliteView:
             self._leave(spoiled=spoiled)
 
     def _leave(self, *, spoiled: bool) -> None:
-        link, self._link = self._link, None
+        link = self._link
         if link is not None:
             self._connections.give_back(link, spoiled=spoiled)
+            self._link = None
         self._tally.add(self._statements, self._rows_written)
 
     @property

@@ -64,7 +64,7 @@ class SqliteStore:
 
     def prepare(self, known: Sequence[Migration], create: bool) -> None:
         """Create or migrate the schema if that is needed; otherwise only look."""
-        link = self._connections.take()
+        link = self._connections.take(self)
         try:
             connection = link.connection
             assert connection is not None

@@ -24,7 +24,7 @@ class SqliteTransaction(SqliteView):
     # --- the transaction ---
 
     def __enter__(self) -> Self:
-        self._link = self._connections.take()
+        self._link = self._connections.take(self)
         try:
             self._control(statements.BEGIN_WRITE)
         except BaseException:

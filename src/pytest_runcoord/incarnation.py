@@ -100,7 +100,9 @@ class LocalProcess:
         self._kept: dict[str, Any] = {}
 
     def call(self, verb: str, args: Mapping[str, Any], given: str = "", keep: str = "") -> dict[str, Any]:
-        method = getattr(self._session, verb)
+        method = getattr(self._session, verb, None)
+        if method is None:
+            raise AttributeError(f"the session has no method {verb!r}, though its capability is claimed")
         answer: Answer = method(self._kept[given], **args) if given else method(**args)
         if answer.handle is not None:
             if keep:

@@ -110,3 +110,16 @@ def test_invariants_see_what_it_wrote() -> None:
     """)
     assert result.failure is not None
     assert (result.failure.name, result.failure.line) == ("live-lease-kept", 9)
+
+
+def test_a_word_of_a_claimed_capability_that_it_lacks_is_named() -> None:
+    result = tried("""
+        steps:
+          - open: gw1
+          - submit: {run: r1}
+          - claim: {run: r1}
+          - start: {run: r1}
+    """)
+    assert result.failure is not None
+    assert (result.failure.name, result.failure.line) == ("start", 8)
+    assert "the session has no method 'start', though its capability is claimed" in result.failure.problem

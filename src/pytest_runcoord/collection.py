@@ -194,8 +194,10 @@ class ScenarioItem(pytest.Function):
     def rerun_command(self) -> str:
         subject = self.config.getoption("runcoord_subject")
         on = ["--runcoord-subject", subject] if subject else []
+        # Run as a module, it finds a subject in the current folder without further settings.
+        program = ["python", "-m", "pytest"] if subject else ["pytest"]
         return shlex.join(
-            ["pytest", "-p", "runcoord", *on, f"{self.file.shown_as}::{self.scenario.name}::{self.name}"]
+            [*program, "-p", "runcoord", *on, f"{self.file.shown_as}::{self.scenario.name}::{self.name}"]
         )
 
 

@@ -153,6 +153,15 @@ def test_the_suite_runs_alone_without_arguments_and_beside_them_with_some(
     assert run("tests").parseoutcomes() == {"passed": 1}
 
 
+def test_a_failure_on_a_subject_names_a_command_that_finds_the_subject(write: Write, run: Run) -> None:
+    write("a.runcoord.yaml", FAILING)
+    lines = run("--runcoord-subject=pytest_runcoord.reference:Reference").outlines
+    assert next(line for line in lines if line.startswith("Rerun: ")) == (
+        "Rerun: python -m pytest -p runcoord --runcoord-subject pytest_runcoord.reference:Reference"
+        " a.runcoord.yaml::never-refused::default"
+    )
+
+
 def test_failures_of_the_suite_are_found_again_although_it_lies_elsewhere(
     pytester: pytest.Pytester, write: Write, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

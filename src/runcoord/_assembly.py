@@ -13,7 +13,7 @@ from runcoord._coordinator import RunVerbs
 from runcoord._core import limits
 from runcoord._core.model import Delivery
 from runcoord._core.settings import Settings
-from runcoord._core.submission import require_id
+from runcoord._core.submission import require_count, require_id
 from runcoord._executor import Execution, ExecutionReport, Executor, Work
 from runcoord._maintenance import Maintenance
 from runcoord._outbox import DrainReport, Outbox
@@ -84,7 +84,10 @@ class Coordinator(RunVerbs):
 
     def dispatch(self, limit: int = limits.DELIVERY_BATCH) -> list[Delivery]:
         """Claim events that are due, to send them by other means; answer each with :meth:`acknowledge`,
-        :meth:`postpone` or :meth:`refuse` before its ``until``."""
+        :meth:`postpone` or :meth:`refuse` before its ``until``.
+
+        Raises :class:`~runcoord.errors.InvalidRequest` for a ``limit`` outside 1 to 1,000."""
+        require_count("limit", limit, 1, limits.MAX_LIST)
         return self._outbox.dispatch(limit)
 
     def acknowledge(self, delivery: Delivery) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from runcoord._answers import Completion, EventList, Receipt, Renewal, RunList, StopReceipt
 from runcoord._changes import Groups, changes_of, creation
@@ -28,6 +28,8 @@ from runcoord.errors import InvalidRequest, KeyConflict, UndecodableRow, Unknown
 from runcoord.ports import BadRow, Change, Clock, Destination, Ids, Store, Transaction
 
 log = logging.getLogger("runcoord.coordinator")
+
+E = TypeVar("E", State, EventState)
 
 
 def instant(clock: Clock) -> Instant:
@@ -279,7 +281,11 @@ class RunVerbs:
         bad: list[BadRow] = []
         with self.store.view("list-runs") as view:
             found = view.runs(
-                states=tuple(states), after=after, newest_first=newest_first, limit=_limit(limit), bad=bad
+                states=_members(State, states),
+                after=after,
+                newest_first=newest_first,
+                limit=_limit(limit),
+                bad=bad,
             )
         return RunList(found, bad)
 
@@ -299,7 +305,7 @@ class RunVerbs:
         bad: list[BadRow] = []
         with self.store.view("list-events") as view:
             found = view.events(
-                states=tuple(states),
+                states=_members(EventState, states),
                 run_id=run_id,
                 after=after,
                 newest_first=newest_first,
@@ -384,3 +390,11 @@ def _nothing() -> None:
 def _limit(limit: int) -> int:
     submission.require_count("limit", limit, 1, limits.MAX_LIST)
     return limit
+
+
+def _members(kind: type[E], states: Iterable[E]) -> tuple[E, ...]:
+    """The states that a list is asked for, also where a caller gives their names."""
+    try:
+        return tuple([kind(each) for each in states])
+    except ValueError as error:
+        raise InvalidRequest(str(error), remedy=f"Use some of: {', '.join(kind)}.", field="states") from None

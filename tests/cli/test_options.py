@@ -65,6 +65,16 @@ def test_an_empty_variable_is_no_store(tmp_path: Path) -> None:
     assert str(tmp_path / "runcoord" / "runs.db") in answer.err
 
 
+def test_an_option_that_names_no_store_is_not_taken_for_the_default_one(garden: Garden, shell: Shell) -> None:
+    garden.claimed("r")
+    answer = shell("stop", "r", "--store", "", env={"RUNCOORD_STORE": str(garden.path)})
+    assert (answer.code, answer.out) == (2, "")
+    assert "--store" in answer.err
+    assert "names no store" in answer.err
+    assert garden.coordinator.run("r").stop_requested_at is None
+    assert garden.coordinator.run("r").outcome is None
+
+
 def test_a_relative_data_directory_is_ignored(tmp_path: Path) -> None:
     answer = Shell(Path())(
         "runs", env={"RUNCOORD_STORE": None, "XDG_DATA_HOME": "data", "HOME": str(tmp_path)}

@@ -35,7 +35,7 @@ def _register_store_faults(registry: Registry) -> None:
     @registry.step(
         "fault",
         group="store",
-        says="Calls of an owner to its store meet a fault.",
+        says="Calls of an owner to its store meet a fault; one that no call meets fails the scenario.",
         capability="ports",
         arguments=(
             Argument("on", Choice(CALLS), "which call", required=True),

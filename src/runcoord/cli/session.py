@@ -178,6 +178,9 @@ def _choose_store(ctx: click.Context, param: click.Parameter, value: str | None)
         return
     session = _session(ctx)
     from_environment = ctx.get_parameter_source(str(param.name)) is click.core.ParameterSource.ENVIRONMENT
+    if not value and not from_environment:
+        # A variable of the shell that is not set, most likely; the default store is not what was meant.
+        raise click.BadParameter("it names no store.", ctx, param)
     session.store, session.store_from = value, STORE_VARIABLE if from_environment else "--store"
 
 

@@ -18,6 +18,7 @@ from runcoord._answers import Completion
 from runcoord._coordinator import RunVerbs
 from runcoord._core import limits
 from runcoord._core.model import Lease, Outcome, Run
+from runcoord._core.texts import message_of
 from runcoord._heartbeat import Heartbeat, Hold
 from runcoord._log import say
 from runcoord._outbox import Outbox
@@ -256,7 +257,7 @@ class Executor:
                 outcome = Outcome.STOPPED if execution.heartbeat.stop_requested else Outcome.INTERRUPTED
                 return execution.finish(outcome, error=str(cancelled))
             except Exception as error:  # noqa: BLE001 - whatever the work raises is its failure
-                return execution.finish(Outcome.FAILED, error=f"{type(error).__name__}: {error}")
+                return execution.finish(Outcome.FAILED, error=f"{type(error).__name__}: {message_of(error)}")
             except BaseException:
                 # Interrupted from the keyboard, or the program is leaving: say so before going.
                 execution.interrupt()

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from runcoord._coordinator import instant
 from runcoord._core import deliveries, limits
 from runcoord._core.model import Delivery, Event, Instant
+from runcoord._core.texts import message_of
 from runcoord._log import say
 from runcoord.errors import DestinationRefused, StoreTimeout, StoreUnavailable
 from runcoord.ports import Bounded, Clock, Destination, Message
@@ -103,7 +104,7 @@ class Sender:
         try:
             self._destinations[event.destination](message)
         except DestinationRefused as refusal:
-            reason = str(refusal) or "refused by its destination"
+            reason = message_of(refusal) or "refused by its destination"
             say(log, logging.WARNING, "event held", event=event.event_id, destination=event.destination)
             return Answered(delivery, lambda current, made, _: deliveries.refused(current, made, reason))
         except BaseException as error:
@@ -112,7 +113,7 @@ class Sender:
             if not isinstance(error, Exception) and threading.get_ident() == caller:
                 raise
             say(log, logging.INFO, "delivery postponed", event=event.event_id, destination=event.destination)
-            return _postponed(delivery, f"{type(error).__name__}: {error}")
+            return _postponed(delivery, f"{type(error).__name__}: {message_of(error)}")
         return Answered(delivery, deliveries.accepted)
 
 

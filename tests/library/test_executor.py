@@ -115,6 +115,19 @@ def test_work_that_raises_has_failed_with_its_error(path: Path, user: Coordinato
     assert report.run.error == "ValueError: no \\udc80 luck"
 
 
+def test_work_that_raises_what_cannot_even_be_shown_has_failed(path: Path, user: Coordinator) -> None:
+    class Unspeakable(Exception):
+        def __str__(self) -> str:
+            raise RuntimeError("no words")
+
+    def work(execution: Execution) -> None:
+        raise Unspeakable
+
+    with open_coordinator(path, settings=SHORT) as worker:
+        report = worker.execute("r1", work)
+    assert report.run.error == "Unspeakable: (its message cannot be shown)"
+
+
 @pytest.mark.parametrize("answer", [7, b"bytes", ["a"], False], ids=repr)
 def test_work_that_returns_something_else_than_text_has_failed(
     path: Path, user: Coordinator, answer: object

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from runcoord import Coordinator, EventState
+from runcoord import Coordinator, DestinationRefused, EventState, Message
 from runcoord._core import limits
 from runcoord.errors import StaleDelivery, StoreError
 from runcoord.ports import Ports
@@ -96,6 +96,27 @@ def test_one_failing_destination_leaves_the_others_alone_and_is_tried_again_afte
         clock.advance(8.0)
         assert coordinator.deliver().delivered == 5
         assert sorted(places.ids("mail")) == [f"m{number}/finished" for number in range(5)]
+
+
+@pytest.mark.parametrize("kind", [Exception, DestinationRefused])
+def test_a_destination_whose_error_cannot_be_shown_blocks_nobody(
+    path: Path, clock: ManualClock, places: Places, kind: type[Exception]
+) -> None:
+    class Unspeakable(kind):  # type: ignore[misc,valid-type]
+        def __str__(self) -> str:
+            raise RuntimeError("no words")
+
+    def mail(message: Message) -> None:
+        raise Unspeakable
+
+    places.table = {**places.table, "mail": mail}
+    with opened(path, clock, places) as coordinator:
+        ended(coordinator, "r1", "mail")
+        ended(coordinator, "r2", "chat")
+        report = coordinator.deliver()
+        assert (report.delivered, report.postponed + report.held) == (1, 1)
+        [event] = coordinator.events(run_id="r1").events
+        assert "(its message cannot be shown)" in event.reason
 
 
 def test_after_a_crash_between_sending_and_recording_the_same_bytes_are_sent_again(

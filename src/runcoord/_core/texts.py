@@ -10,3 +10,11 @@ def storable(text: str) -> str:
     not text (PEP 383). To refuse those would lose the outcome that they come with.
     """
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
+
+
+def message_of(error: BaseException) -> str:
+    """What an exception of somebody else's code says, though it may fail at that too."""
+    try:
+        return str(error)
+    except Exception:  # noqa: BLE001 - an answer is never lost because its explanation cannot be shown
+        return "(its message cannot be shown)"

@@ -71,6 +71,12 @@ def _retry_loses_its_link(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(submission, "explicit_retry", unlinked)
 
 
+def _the_newest_comes_first(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(
+        statements, "CLAIMABLE_ACCEPTED", statements.CLAIMABLE_ACCEPTED.replace("BY seq", "BY seq DESC")
+    )
+
+
 DEFECTS = [
     Defect(
         "accepted-never-claimed",
@@ -133,5 +139,13 @@ DEFECTS = [
         _retry_loses_its_link,
         name="unlinked",
         scenario="only-a-retry-executes-again",
+    ),
+    Defect(
+        "accepted-never-claimed",
+        "The newest run is handed out first, and the oldest waits behind all that come.",
+        "answer",
+        _the_newest_comes_first,
+        name="newest-first",
+        scenario="the-oldest-first",
     ),
 ]

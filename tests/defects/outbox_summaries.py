@@ -102,6 +102,17 @@ def _joins_what_was_summed_up(patch: Patch) -> None:
     patch.setattr(submission, "joined", late)
 
 
+def _each_end_is_counted_alone(patch: Patch) -> None:
+    count = _changes.Groups.count
+
+    def alone(self: _changes.Groups, run: Run, now: Any) -> Any:
+        counted = count(self, run, now)
+        self._seen.clear()
+        return counted
+
+    patch.setattr(_changes.Groups, "count", alone)
+
+
 SUMMARIES: list[Defect] = [
     Defect(
         "interrupted-is-not-success",
@@ -184,5 +195,13 @@ SUMMARIES: list[Defect] = [
         _joins_what_was_summed_up,
         name="after-the-summary",
         scenario="a-member-that-was-retried-by-hand",
+    ),
+    Defect(
+        "interrupted-is-not-success",
+        "Of members that one sweep ends together only one is counted, and no summary comes.",
+        "delivered",
+        _each_end_is_counted_alone,
+        name="one-of-a-batch",
+        scenario="members-ended-by-one-sweep",
     ),
 ]

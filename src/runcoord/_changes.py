@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import dataclass
 
 from runcoord._core import submission
 from runcoord._core.decide import Decision
@@ -15,6 +16,14 @@ from runcoord.ports import BadRow, Change, Transaction
 log = logging.getLogger("runcoord.coordinator")
 
 
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """The group to write, if it changed, and its summary, if it is complete now."""
+
+    group: Group | None = None
+    summary: Event | None = None
+
+
 class Groups:
     """The groups of one transaction as they are after the changes made so far."""
 
@@ -24,21 +33,21 @@ class Groups:
         self.bad: list[BadRow] = []
         """Groups that cannot be read. Their members end all the same; only the summary waits for a repair."""
 
-    def count(self, run: Run, now: Instant) -> tuple[Group | None, Event | None]:
-        """Count a run that just ended: the group to write, and its summary if it is complete now."""
+    def count(self, run: Run, now: Instant) -> Counted:
+        """Count a run that just ended."""
         name = run.spec.group
         if not name:
-            return None, None
+            return Counted()
         if name not in self._seen:
             self._seen[name] = self._read(name)
         group = self._seen[name]
         if group is None:
-            return None, None
+            return Counted()
         after = submission.counted(group, run)
         self._seen[name] = after
         if after == group:
-            return None, None
-        return after, group_event(after, now) if after.ended == after.size else None
+            return Counted()
+        return Counted(after, group_event(after, now) if after.ended == after.size else None)
 
     def _read(self, name: str) -> Group | None:
         try:
@@ -53,12 +62,12 @@ def changes_of(before: Run, decision: Decision, now: Instant, groups: Groups) ->
     """What one decision writes."""
     run = decision.run
     events = () if decision.event is None else (decision.event,)
-    group: Group | None = None
+    counted = Counted()
     if run.state is State.FINISHED and before.state is not State.FINISHED and run.spec.group:
-        group, summary = groups.count(run, now)
-        if summary is not None:
-            events = (*events, summary)
-    changes = [Change(before, run, events, (), None, group)]
+        counted = groups.count(run, now)
+        if counted.summary is not None:
+            events = (*events, counted.summary)
+    changes = [Change(before=before, run=run, new_events=events, group=counted.group)]
     if decision.successor is not None:
         changes.append(creation(decision.successor))
     return changes

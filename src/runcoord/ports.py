@@ -111,7 +111,9 @@ class Message:
 
 Destination = Callable[[Message], object]
 """Accepts a message by returning. :class:`~runcoord.errors.DestinationRefused` refuses it for good; any
-other exception means "not now". What it returns is not looked at."""
+other exception means "not now". What it returns is not looked at. It is called in a thread of its own; one
+that has not returned after :data:`~runcoord._core.limits.SEND_SECONDS` has failed, and is called again only
+when it has returned."""
 
 
 @dataclass(frozen=True, slots=True)

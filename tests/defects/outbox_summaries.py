@@ -43,11 +43,12 @@ def _nothing_failed(patch: Patch) -> None:
 def _first_ended_is_all(patch: Patch) -> None:
     count = _changes.Groups.count
 
-    def early(self: _changes.Groups, run: Run, now: Any) -> Any:
-        group, summary = count(self, run, now)
-        if group is not None and summary is None and run.outcome is Outcome.STOPPED:
-            return group, group_event(group, now)
-        return group, None if summary is not None else summary
+    def early(self: _changes.Groups, run: Run, now: Any) -> _changes.Counted:
+        counted = count(self, run, now)
+        group = counted.group
+        if group is not None and counted.summary is None and run.outcome is Outcome.STOPPED:
+            return replace(counted, summary=group_event(group, now))
+        return replace(counted, summary=None)
 
     patch.setattr(_changes.Groups, "count", early)
 

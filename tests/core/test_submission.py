@@ -110,7 +110,7 @@ def test_canonical_json_says_the_same_value_and_says_it_one_way(value: Any) -> N
 @pytest.mark.parametrize(
     "value",
     [float("nan"), float("inf"), {1: 2, "a": 3}, {("a",): 1}, b"bytes", {1, 2}, object(), 1j],
-    ids=repr,
+    ids=lambda value: type(value).__name__,
 )
 def test_what_json_cannot_say_is_refused_with_the_name_of_the_field(value: Any) -> None:
     with pytest.raises(InvalidRequest, match="payload cannot be written as JSON") as caught:

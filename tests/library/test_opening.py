@@ -244,7 +244,7 @@ def test_a_run_id_that_is_taken_under_another_key_is_a_conflict(coordinator: Coo
     [
         {"run_id": "a/b"},
         {"run_id": 7},
-        {"run_id": object()},
+        {"run_id": b"r1"},
         {"run_id": "\ud800"},
         {"key": "a\nb"},
         {"key": "x" * 201},

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Coroutine
-from typing import Any, TypeVar
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
-from pytest_runcoord.probed_ports import FaultyStore, NeverReturns, ProbedDestination
+from pytest_runcoord.probed_ports import FaultyStore, ProbedDestination
 from pytest_runcoord.reference_snapshot import take_snapshot
 from pytest_runcoord.subject import CAPABILITIES, Answer, Snapshot, SubjectWorld, Timer
 from runcoord import (
-    AsyncCalls,
     BadRow,
     Coordinator,
     Delivery,
@@ -28,12 +26,10 @@ from runcoord.errors import Refused
 from runcoord.ports import Counters, Ids
 from runcoord.testing import MemoryData, MemoryStore
 
-T = TypeVar("T")
+if TYPE_CHECKING:
+    from pytest_runcoord.reference_threads import ThreadHelper
 
 STORE_NAME = "runs.db"
-BEYOND_PATIENCE_SECONDS = 5.0
-"""Real time after which an answer that is due within a patience counts as never coming: a loaded machine may
-be late by a second."""
 
 
 class _WorldIds(Ids):
@@ -108,13 +104,12 @@ class ReferenceSession:
         self._world = world
         self._executions: list[Execution] = []
         self._serving = False
-        self._calls: AsyncCalls | None = None
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._pending: list[asyncio.Task[Any]] = []
+        self._threads: ThreadHelper | None = None
 
     def close(self) -> None:
         self._coordinator.close()
-        self._close_loop()
+        if self._threads is not None:
+            self._threads.close()
 
     def abandon(self) -> None:
         self.close()
@@ -290,60 +285,18 @@ class ReferenceSession:
 
     def submit_through_thread(self, run: str, patience: float, cancel: bool, **fields: Any) -> Answer:
         """Submit from asyncio through the thread helper, waiting at most ``patience`` seconds."""
-        calls, loop = self._helper()
-        payload = fields.pop("payload", None)
-
-        async def ask() -> Any:
-            work = calls.run_within(patience, lambda: self._coordinator.submit(payload, run_id=run, **fields))
-            if not cancel:
-                return await work
-            task = asyncio.ensure_future(work)
-            await asyncio.sleep(0)
-            task.cancel()
-            await asyncio.wait([task])
-            return None
-
-        receipt = loop.run_until_complete(_bounded(ask(), patience))
-        if receipt is None:
-            return Answer({"run": run, "cancelled": True})
-        state, replayed = receipt.state.value, receipt.replayed
-        return Answer({"run": run, "cancelled": False, "state": state, "replayed": replayed})
+        return self._through_threads().submit(run, patience, cancel, **fields)
 
     def drain_calls(self, patience: float) -> Answer:
-        """Wait for calls made through the helper; says how many returned, how many are stuck, and whether
-        other work of the loop went on meanwhile."""
-        calls, loop = self._helper()
+        """Wait for calls made through the helper; says how many returned and how many are stuck."""
+        return self._through_threads().drain(patience)
 
-        async def drain() -> tuple[Any, bool]:
-            other = asyncio.ensure_future(asyncio.sleep(patience / 4))
-            drained = await calls.drain(patience)
-            ran = other.done()
-            other.cancel()
-            return drained, ran
+    def _through_threads(self) -> ThreadHelper:
+        if self._threads is None:
+            from pytest_runcoord.reference_threads import ThreadHelper
 
-        drained, ran = loop.run_until_complete(_bounded(drain(), patience))
-        return Answer({"finished": drained.finished, "stuck": drained.stuck, "loop_ran": ran})
-
-    def _helper(self) -> tuple[AsyncCalls, asyncio.AbstractEventLoop]:
-        if self._calls is None or self._loop is None:
-            self._calls, self._loop = AsyncCalls(), asyncio.new_event_loop()
-        return self._calls, self._loop
-
-    def _close_loop(self) -> None:
-        if self._loop is not None:
-            self._loop.close()
-            self._loop = None
-
-
-async def _bounded(answer: Coroutine[Any, Any, T], patience: float) -> T:
-    """The answer, which was promised within ``patience`` seconds; else it is taken to come never."""
-    waiting = asyncio.ensure_future(answer)
-    done, _ = await asyncio.wait([waiting], timeout=patience + BEYOND_PATIENCE_SECONDS)
-    if not done:
-        waiting.cancel()
-        await asyncio.wait([waiting], timeout=BEYOND_PATIENCE_SECONDS)
-        raise NeverReturns
-    return waiting.result()
+            self._threads = ThreadHelper(self._coordinator)
+        return self._threads
 
 
 def _text(outcome: Outcome | None) -> str | None:

@@ -15,7 +15,7 @@ from pytest_runcoord.destinations import PASSING
 from pytest_runcoord.failures import StepFailed, as_written, describe
 from pytest_runcoord.history import HistoryFull
 from pytest_runcoord.incarnation import Incarnation, Life
-from pytest_runcoord.invariants import INVARIANTS, Watch
+from pytest_runcoord.invariants import INVARIANTS, IdleIsFree, Watch
 from pytest_runcoord.probed_ports import Crashed, NeverReturns
 from pytest_runcoord.reference import Reference
 from pytest_runcoord.scenario import Clause, Expectation, Scenario, Step, Variant
@@ -270,7 +270,8 @@ class _Run:
                     break
                 world.time.pass_time(HEAL_SECONDS)
                 world.sweep(healer, "recover")
-            world.sweep(healer, "recover")
+            if not self._watch.exercised().get(IdleIsFree.id):
+                world.sweep(healer, "recover")
             if "runs" in self._subject.capabilities:
                 world.given_out = self._claimed(healer)
         self._watch.end()

@@ -17,7 +17,7 @@ from pytest_runcoord.history import History
 from pytest_runcoord.incarnation import Fault, Handle, Incarnation, Life, LocalProcess, Process
 from pytest_runcoord.post import Post
 from pytest_runcoord.probed_ports import Crashed, NeverReturns
-from pytest_runcoord.subject import Snapshot, Subject
+from pytest_runcoord.subject import Snapshot, Subject, SubjectWorld
 from pytest_runcoord.timekeeper import Timed, Timekeeper
 from pytest_runcoord.world_errors import (
     BoundReached,
@@ -29,7 +29,7 @@ from pytest_runcoord.world_errors import (
 )
 from pytest_runcoord.world_ports import subject_world
 from runcoord.errors import Happened, RuncoordError
-from runcoord.ports import Instant
+from runcoord.ports import Counters, Instant
 from runcoord.testing import ManualClock
 
 ANY_MOMENT = "any"
@@ -77,6 +77,10 @@ class World:
         self.faults: list[Fault] = []
         self.moments: dict[str, int] = {}
         self.shared: dict[str, Any] = {}
+        self._onlooker: SubjectWorld | None = None
+        self._counters: dict[int, Counters] = {}
+        """What counts the work of an incarnation, each object once: openers may share one."""
+        self._uncounted = False
         self.changed = True
         self._announced = "ports" in subject.capabilities  # every write is seen at a port
         self.changes = Changes(self.history, self._recall, self._look_again)
@@ -119,6 +123,11 @@ class World:
             raise self._classified("open", error) from error
         self.owners[owner] = incarnation
         self.incarnations.append(incarnation)
+        counters = incarnation.process.counters()
+        if counters is None:
+            self._uncounted = True
+        else:
+            self._counters[id(counters)] = counters
         self.changes.note(entry, known, unannounced=True)
         self.history.end(entry, "ok")
         return incarnation
@@ -338,7 +347,9 @@ class World:
         """What is durable now. A subject that writes past the ports is looked at every time."""
         if self.changed or not self._announced:
             self.shared["rows_written"] = self.rows_written()
-            self._snapshot = self.subject.snapshot(subject_world(self, None))
+            if self._onlooker is None:
+                self._onlooker = subject_world(self, None)
+            self._snapshot = self.subject.snapshot(self._onlooker)
             self.changed = False
         return self._snapshot
 
@@ -351,13 +362,12 @@ class World:
 
     def rows_written(self) -> int | None:
         """Rows written by all incarnations so far; ``None`` when the subject does not count."""
-        seen: dict[int, int] = {}
-        for incarnation in self.incarnations:
-            counters = incarnation.process.counters() if incarnation.process is not None else None
-            if counters is None:
-                return None
-            seen[id(counters)] = counters.rows_written
-        return sum(seen.values())
+        if self._uncounted:
+            return None
+        total = 0
+        for counters in self._counters.values():
+            total += counters.rows_written
+        return total
 
     def observe(self) -> None:
         """Tell the invariants that something may have happened."""

@@ -54,4 +54,4 @@ INVARIANTS: tuple[type[Invariant], ...] = (
     BoundedAndClean,
 )
 
-__all__ = ["INVARIANTS", "Invariant", "Violated", "Watch"]
+__all__ = ["INVARIANTS", "IdleIsFree", "Invariant", "Violated", "Watch"]

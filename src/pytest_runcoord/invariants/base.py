@@ -24,6 +24,8 @@ class Invariant:
     says: ClassVar[str] = ""
     needs: ClassVar[frozenset[str]] = frozenset()
     """Capabilities without which it says nothing; it does not watch a subject that lacks one."""
+    hears: ClassVar[frozenset[str]] = frozenset({"verb", "message", "world", "moment", "tick"})
+    """Kinds of entries that :meth:`see` is asked about."""
 
     def __init__(self, world: World) -> None:
         self.world = world
@@ -51,7 +53,8 @@ class Watch:
     def __init__(self, world: World, kinds: tuple[type[Invariant], ...]) -> None:
         self._world = world
         self.invariants = [kind(world) for kind in kinds if kind.needs <= world.subject.capabilities]
-        self._seers = [i for i in self.invariants if type(i).see is not Invariant.see]
+        seers = [i for i in self.invariants if type(i).see is not Invariant.see]
+        self._seers = {kind: [i for i in seers if kind in i.hears] for kind in Invariant.hears}
         self._comparers = [i for i in self.invariants if type(i).compare is not Invariant.compare]
         self._fed = 0
         self._last = Snapshot({}, {})
@@ -60,11 +63,13 @@ class Watch:
         """Feed what ended since the last look. Raises :class:`Violated`."""
         completed = self._world.history.completed
         after = self._world.snapshot()
+        if after is self._last and self._fed == len(completed):
+            return
         before, self._last = self._last, after
         while self._fed < len(completed):
             entry = completed[self._fed]
             self._fed += 1
-            for invariant in self._seers:
+            for invariant in self._seers[entry.kind]:
                 invariant.see(entry, before)
         if after is not before:
             for invariant in self._comparers:

@@ -16,6 +16,7 @@ class DeliveredToSomeone(Invariant):
     id = "delivered-to-someone"
     says = "Nothing is acknowledged without an acceptance of that attempt by its destination."
     needs = frozenset({"outbox"})
+    hears = frozenset({"message", "world"})
 
     def __init__(self, *world: object) -> None:
         super().__init__(*world)  # type: ignore[arg-type]
@@ -46,6 +47,7 @@ class AcknowledgedStays(Invariant):
     id = "acknowledged-stays"
     says = "An acknowledged event stays acknowledged and is not sent again."
     needs = frozenset({"outbox"})
+    hears = frozenset({"message"})
 
     def __init__(self, *world: object) -> None:
         super().__init__(*world)  # type: ignore[arg-type]
@@ -73,6 +75,7 @@ class SameEventSameBytes(Invariant):
     id = "same-event-same-bytes"
     says = "Every copy of an event has the same id and bytes."
     needs = frozenset({"outbox"})
+    hears = frozenset({"message"})
 
     def __init__(self, *world: object) -> None:
         super().__init__(*world)  # type: ignore[arg-type]
@@ -110,6 +113,7 @@ class SameEventSameBytes(Invariant):
 class NothingLost(Invariant):
     id = "nothing-lost"
     says = "What was acknowledged as accepted is there after any crash."
+    hears = frozenset({"verb", "message", "world"})
 
     def __init__(self, *world: object) -> None:
         super().__init__(*world)  # type: ignore[arg-type]
@@ -152,6 +156,7 @@ class NothingLost(Invariant):
 class ResultKept(Invariant):
     id = "result-kept"
     says = "A result that existed before is reachable from the delivered event."
+    hears = frozenset({"verb"})
 
     def __init__(self, *world: object) -> None:
         super().__init__(*world)  # type: ignore[arg-type]

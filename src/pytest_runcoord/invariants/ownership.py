@@ -18,6 +18,7 @@ WRITING = frozenset({"start", "renew", "reacquire", "release", "progress", "publ
 class EpochRises(Invariant):
     id = "epoch-rises"
     says = "Every acquisition raises the epoch; it never falls or empties."
+    hears = frozenset({"verb"})
 
     def __init__(self, *world: object) -> None:
         super().__init__(*world)  # type: ignore[arg-type]
@@ -69,6 +70,7 @@ class EpochRises(Invariant):
 class StaleOwnerRefused(Invariant):
     id = "stale-owner-refused"
     says = "No write by a lower epoch lands."
+    hears = frozenset({"verb"})
 
     def __init__(self, *world: object) -> None:
         super().__init__(*world)  # type: ignore[arg-type]
@@ -97,6 +99,7 @@ class StaleOwnerRefused(Invariant):
 class LiveLeaseKept(Invariant):
     id = "live-lease-kept"
     says = "No takeover of an unexpired lease without proof of death."
+    hears = frozenset({"verb"})
 
     def __init__(self, *world: object) -> None:
         super().__init__(*world)  # type: ignore[arg-type]
@@ -145,6 +148,7 @@ class OwnerTold(Invariant):
     id = "owner-told"
     says = "A holder that lost its run has no effect afterwards, and is told."
     needs = frozenset({"executor"})
+    hears = frozenset({"verb"})
 
     def __init__(self, *world: object) -> None:
         super().__init__(*world)  # type: ignore[arg-type]

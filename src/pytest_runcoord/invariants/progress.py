@@ -68,6 +68,7 @@ class Converges(Invariant):
 class OneBadApple(Invariant):
     id = "one-bad-apple"
     says = "A bad run, folder or destination delays no other."
+    hears = frozenset({"verb"})
 
     def see(self, entry: Entry, before: Snapshot) -> None:
         if (
@@ -172,6 +173,7 @@ class WorkInProportion(Invariant):
 class NoSilentZero(Invariant):
     id = "no-silent-zero"
     says = "What was skipped or refused is counted and named; an empty report means it looked."
+    hears = frozenset({"verb"})
 
     def __init__(self, *world: object) -> None:
         super().__init__(*world)  # type: ignore[arg-type]

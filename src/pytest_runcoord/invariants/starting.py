@@ -15,6 +15,7 @@ BEGINNING = frozenset({"start", "execute", "execute_next"})
 class StartsOnce(Invariant):
     id = "starts-once"
     says = "The work of a run begins at most once; recovery never executes it again."
+    hears = frozenset({"verb"})
 
     def __init__(self, *world: object) -> None:
         super().__init__(*world)  # type: ignore[arg-type]

@@ -59,6 +59,7 @@ class StopWins(Invariant):
     id = "stop-wins"
     says = "A run whose stop was accepted before its outcome was committed ends as stopped."
     needs = frozenset({"stop"})
+    hears = frozenset({"verb"})
 
     def __init__(self, *world: object) -> None:
         super().__init__(*world)  # type: ignore[arg-type]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from pytest_runcoord.probed_ports import FaultyStore, ProbedDestination
-from pytest_runcoord.reference_snapshot import take_snapshot
+from pytest_runcoord.reference_snapshot import Onlooker
 from pytest_runcoord.subject import CAPABILITIES, Answer, Snapshot, SubjectWorld, Timer
 from runcoord import (
     BadRow,
@@ -81,8 +81,10 @@ class Reference:
             if memory is None and not path.exists():
                 return Snapshot({}, {})
             ports = Ports(clock=world.clock, sleeper=world.sleeper, store=memory)
-            observer = world.shared["observer"] = open_coordinator(path, create=False, ports=ports)
-        return take_snapshot(observer, world.shared.get("rows_written"))
+            observer = Onlooker(open_coordinator(path, create=False, ports=ports))
+            world.shared["observer"] = observer
+        snapshot: Snapshot = observer.look(world.shared.get("rows_written"))
+        return snapshot
 
     def finish(self, world: SubjectWorld) -> None:
         observer = world.shared.pop("observer", None)

@@ -4,35 +4,66 @@ from __future__ import annotations
 
 from pytest_runcoord.subject import EventSeen, RunSeen, Snapshot
 from runcoord import BadRow, Coordinator, Event, Run
+from runcoord.ports import View
 
 PAGE = 1_000
 """Rows in one page of a snapshot."""
 
 
-def take_snapshot(observer: Coordinator, rows_written: int | None) -> Snapshot:
-    """Every run and event, read through the public interface."""
-    runs: dict[str, RunSeen] = {}
-    bad: list[BadRow] = []
-    after = ""
+class Onlooker:
+    """Reads every run and event of a store in one view. What is as it was last time is not made anew."""
+
+    def __init__(self, coordinator: Coordinator) -> None:
+        self._coordinator = coordinator
+        self._runs: dict[str, tuple[Run, RunSeen]] = {}
+        self._events: dict[str, tuple[Event, EventSeen]] = {}
+
+    def look(self, rows_written: int | None) -> Snapshot:
+        """What is durable now."""
+        bad: list[BadRow] = []
+        with self._coordinator.store.view("snapshot") as view:
+            runs = {run.run_id: self._run(run) for run in _all_runs(view, bad)}
+            events = {event.event_id: self._event(event) for event in _all_events(view, bad)}
+        return Snapshot(runs, events, rows_written, tuple(bad))
+
+    def close(self) -> None:
+        self._coordinator.close()
+
+    def _run(self, run: Run) -> RunSeen:
+        known = self._runs.get(run.run_id)
+        if known is not None and (known[0] is run or known[0] == run):
+            return known[1]
+        seen = _run_seen(run)
+        self._runs[run.run_id] = (run, seen)
+        return seen
+
+    def _event(self, event: Event) -> EventSeen:
+        known = self._events.get(event.event_id)
+        if known is not None and (known[0] is event or known[0] == event):
+            return known[1]
+        seen = _event_seen(event)
+        self._events[event.event_id] = (event, seen)
+        return seen
+
+
+def _all_runs(view: View, bad: list[BadRow]) -> list[Run]:
+    found: list[Run] = []
     while True:
-        page = observer.runs(after=after, limit=PAGE)
-        bad.extend(page.bad)
-        for run in page.runs:
-            runs[run.run_id] = _run_seen(run)
-        if len(page.runs) + len(page.bad) < PAGE or not page.runs:
-            break
-        after = page.runs[-1].run_id
-    events: dict[str, EventSeen] = {}
-    seq = 0
+        refused = len(bad)
+        page = view.runs(after=found[-1].run_id if found else "", limit=PAGE, bad=bad)
+        found += page
+        if len(page) + len(bad) - refused < PAGE or not page:
+            return found
+
+
+def _all_events(view: View, bad: list[BadRow]) -> list[Event]:
+    found: list[Event] = []
     while True:
-        found = observer.events(after=seq, limit=PAGE)
-        bad.extend(found.bad)
-        for event in found.events:
-            events[event.event_id] = _event_seen(event)
-        if len(found.events) + len(found.bad) < PAGE or not found.events:
-            break
-        seq = found.events[-1].seq
-    return Snapshot(runs, events, rows_written, tuple(bad))
+        refused = len(bad)
+        page = view.events(after=found[-1].seq if found else 0, limit=PAGE, bad=bad)
+        found += page
+        if len(page) + len(bad) - refused < PAGE or not page:
+            return found
 
 
 def _run_seen(run: Run) -> RunSeen:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
+from pytest_runcoord.arming import ANY_MOMENT, Armed
 from pytest_runcoord.deadlines import claimable
 from pytest_runcoord.destinations import PASSING
 from pytest_runcoord.failures import StepFailed, as_written, describe
@@ -23,8 +24,6 @@ from pytest_runcoord.subject import Subject
 from pytest_runcoord.verbs.time import set_time_zone
 from pytest_runcoord.verdict import Failure, FailureKind, RunResult, Verdict
 from pytest_runcoord.world import (
-    ANY_MOMENT,
-    Armed,
     BoundReached,
     Denied,
     World,
@@ -166,7 +165,7 @@ class _Run:
         moment = ANY_MOMENT if point.moment is None else point.moment
         owner = step.options.get("by", "")
         armed = Armed(moment, lambda who: self._world.crash(who.owner), owner, point.effect or 1)
-        self._world.with_armed(armed, act)
+        self._world.arming.during(armed, act)
 
     def _attempt(self, step: Step) -> Callable[[], None]:
         wanted = step.options.get("refused")

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pytest_runcoord.arming import Arming
 from pytest_runcoord.changes import READING, Changes
 from pytest_runcoord.destinations import Destination
 from pytest_runcoord.history import History
@@ -31,20 +32,6 @@ from pytest_runcoord.world_ports import subject_world
 from runcoord.errors import Happened, RuncoordError
 from runcoord.ports import Counters, Instant
 from runcoord.testing import ManualClock
-
-ANY_MOMENT = "any"
-"""Armed for the n-th effect, whatever its name."""
-
-
-@dataclass(slots=True)
-class Armed:
-    """Something to do when a moment is reached by ``owner`` (or by anybody) for the ``nth`` time."""
-
-    moment: str
-    action: Callable[[Incarnation], None]
-    owner: str = ""
-    nth: int = 1
-    reached: bool = False
 
 
 @dataclass(slots=True)
@@ -73,7 +60,7 @@ class World:
         self.handles: dict[str, Handle] = {}
         self.latest: dict[tuple[str, str, str], str] = {}
         self.answers: dict[str, dict[str, Any]] = {}
-        self.armed: list[Armed] = []
+        self.arming = Arming(self.history)
         self.faults: list[Fault] = []
         self.moments: dict[str, int] = {}
         self.shared: dict[str, Any] = {}
@@ -253,16 +240,6 @@ class World:
                 watcher(before, after, wrote)
         return values
 
-    def with_armed(self, armed: Armed, act: Callable[[], None]) -> None:
-        """Do something with a moment armed; a moment that is never reached is a failure of the scenario."""
-        self.armed.append(armed)
-        try:
-            act()
-        finally:
-            self.armed.remove(armed)
-        if not armed.reached:
-            raise MomentMissed(armed.moment)
-
     # --- time ---
 
     def instant(self) -> Instant:
@@ -303,28 +280,10 @@ class World:
             self.changed = True
         elif moment[:6] == "after-":
             self.history.add("moment", incarnation.owner, moment, **dict[str, Any](data))
-        if self.armed:
-            self._set_off(incarnation, moment)
+        if self.arming.armed:
+            self.arming.reach(incarnation, moment)
             if incarnation.life in (Life.CRASHED, Life.CLOSED):
                 raise Crashed(incarnation.owner_id)
-
-    def _set_off(self, incarnation: Incarnation, moment: str) -> None:
-        for armed in list(self.armed):
-            if (
-                armed.moment not in (moment, ANY_MOMENT)
-                or armed.reached
-                or armed.owner not in ("", incarnation.owner)
-            ):
-                continue
-            armed.nth -= 1
-            if armed.nth > 0:
-                continue
-            armed.reached = True
-            self.history.add("world", incarnation.owner, f"at {moment}")
-            try:
-                armed.action(incarnation)
-            except Exception as error:
-                raise FailedMeanwhile(error) from error
 
     def fault(self, incarnation: Incarnation, verb: str) -> str | None:
         for fault in incarnation.faults:
@@ -395,7 +354,6 @@ def _local_process(world: World, incarnation: Incarnation) -> Process:
 
 
 __all__ = [
-    "Armed",
     "BoundReached",
     "Crashed",
     "Denied",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pytest_runcoord.arming import Armed
 from pytest_runcoord.incarnation import Life
 from pytest_runcoord.scenario import Step
 from pytest_runcoord.verbs.asking import acting
@@ -17,7 +18,7 @@ from pytest_runcoord.vocabulary import (
     Registry,
     Steps,
 )
-from pytest_runcoord.world import Armed, ScenarioMistake, World
+from pytest_runcoord.world import ScenarioMistake, World
 
 OWNER = Argument("owner", Name("owner"), "which owner", required=True, shorthand=True)
 TIMERS = {"renew": "the heartbeats of its executions", "maintenance": "its periodic sweep and deliveries"}
@@ -159,7 +160,7 @@ def _register_interleaving(registry: Registry) -> None:
             for each in do:
                 world.run_step(each)
 
-        world.with_armed(
+        world.arming.during(
             Armed(step.args["at"], happen, outer.options.get("by", ""), step.args["nth"]),
             lambda: world.run_step(outer),
         )

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from defects.catalogue import Defect
-from pytest_runcoord import reference
+from pytest_runcoord import reference_threads
 from runcoord import Coordinator, _async_calls
 from runcoord._answers import Receipt
 from runcoord._async_calls import AsyncCalls, Drained
@@ -48,7 +48,7 @@ def _waits_for_the_answer_for_ever(patch: pytest.MonkeyPatch) -> None:
         return await asyncio.shield(asyncio.wrap_future(future))
 
     patch.setattr(AsyncCalls, "run_within", run_within)
-    patch.setattr(reference, "BEYOND_PATIENCE_SECONDS", SOON)
+    patch.setattr(reference_threads, "BEYOND_PATIENCE_SECONDS", SOON)
 
 
 def _a_timeout_says_that_nothing_happened(patch: pytest.MonkeyPatch) -> None:
@@ -137,7 +137,7 @@ def _a_cancelled_call_stays_for_ever(patch: pytest.MonkeyPatch) -> None:
 
     patch.setattr(AsyncCalls, "run_within", run_within)
     patch.setattr(AsyncCalls, "drain", drain)
-    patch.setattr(reference, "BEYOND_PATIENCE_SECONDS", SOON)
+    patch.setattr(reference_threads, "BEYOND_PATIENCE_SECONDS", SOON)
 
 
 def _draining_blocks_the_loop(patch: pytest.MonkeyPatch) -> None:

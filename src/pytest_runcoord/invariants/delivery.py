@@ -47,7 +47,7 @@ class AcknowledgedStays(Invariant):
     id = "acknowledged-stays"
     says = "An acknowledged event stays acknowledged and is not sent again."
     needs = frozenset({"outbox"})
-    hears = frozenset({"message"})
+    hears = frozenset({"verb", "message"})
 
     def __init__(self, *world: object) -> None:
         super().__init__(*world)  # type: ignore[arg-type]

@@ -26,11 +26,12 @@ gives values: the caller supplies the time, and saves what comes back.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from runcoord._core import requests as ask
 from runcoord._core.events import finished_event, note_event
+from runcoord._core.evolving import evolved
 from runcoord._core.limits import (
     DELIVERY_CLAIM_SECONDS,
     MAX_ERROR_CHARACTERS,
@@ -94,7 +95,7 @@ def _reacquire(run: Run, request: ask.Reacquire, now: Instant) -> Decision:
 
 
 def _acquired(run: Run, owner: str, seconds: float, now: Instant, state: State) -> Run:
-    return replace(
+    return evolved(
         run,
         state=state,
         version=run.version + 1,
@@ -112,13 +113,13 @@ def _start(run: Run, request: ask.Start, now: Instant) -> Decision:
     _require_holder(run, request.lease, now)
     if run.state is State.RUNNING:
         return Decision(run, False)
-    return Decision(replace(run, state=State.RUNNING, version=run.version + 1, started_at=now.wall), True)
+    return Decision(evolved(run, state=State.RUNNING, version=run.version + 1, started_at=now.wall), True)
 
 
 def _renew(run: Run, request: ask.Renew, now: Instant) -> Decision:
     _require_holder(run, request.lease, now)
     # The length that was checked when the run was acquired, not the one that the caller's handle says.
-    return Decision(replace(run, version=run.version + 1, lease=Deadline.after(now, run.lease_seconds)), True)
+    return Decision(evolved(run, version=run.version + 1, lease=Deadline.after(now, run.lease_seconds)), True)
 
 
 def _release(run: Run, request: ask.Release, now: Instant) -> Decision:
@@ -129,18 +130,18 @@ def _release(run: Run, request: ask.Release, now: Instant) -> Decision:
             remedy="Complete it, with the outcome 'interrupted' if its work was cut short.",
             run=run.run_id,
         )
-    return Decision(replace(run, state=State.ACCEPTED, version=run.version + 1, owner="", lease=None), True)
+    return Decision(evolved(run, state=State.ACCEPTED, version=run.version + 1, owner="", lease=None), True)
 
 
 def _progress(run: Run, request: ask.Progress, now: Instant) -> Decision:
     _require_started(run, request.lease, now)
-    return Decision(replace(run, version=run.version + 1, progress=request.text), True)
+    return Decision(evolved(run, version=run.version + 1, progress=request.text), True)
 
 
 def _publish(run: Run, request: ask.Publish, now: Instant) -> Decision:
     _require_started(run, request.lease, now)
     number = run.notes + 1
-    after = replace(run, version=run.version + 1, notes=number)
+    after = evolved(run, version=run.version + 1, notes=number)
     return Decision(after, True, note_event(after, request.body, number, now))
 
 
@@ -198,7 +199,7 @@ def _stop(run: Run, request: ask.Stop, now: Instant) -> Decision:
     if run.state is State.FINISHED or run.stop_requested_at is not None:
         return Decision(run, False)
     if run.state is State.RUNNING:
-        noted = replace(run, version=run.version + 1, stop_requested_at=now.wall, stop_reason=reason)
+        noted = evolved(run, version=run.version + 1, stop_requested_at=now.wall, stop_reason=reason)
         return Decision(noted, True)
     after = _finished(run, Outcome.STOPPED, reason, now, stop_requested_at=now.wall, stop_reason=reason)
     return Decision(after, True, finished_event(after, now))
@@ -209,7 +210,7 @@ def _recover(run: Run, request: ask.Recover, now: Instant) -> Decision:
         return Decision(run, False)
     if run.lease.implausible(now):
         return Decision(
-            replace(run, version=run.version + 1, lease=Deadline.after(now, MAX_LEASE_SECONDS)), True
+            evolved(run, version=run.version + 1, lease=Deadline.after(now, MAX_LEASE_SECONDS)), True
         )
     if run.state is not State.RUNNING or not run.lease.passed(now):
         return Decision(run, False)
@@ -239,7 +240,7 @@ def _recover(run: Run, request: ask.Recover, now: Instant) -> Decision:
 
 
 def _finished(run: Run, outcome: Outcome, error: str, now: Instant, **more: Any) -> Run:
-    return replace(
+    return evolved(
         run,
         state=State.FINISHED,
         version=run.version + 1,

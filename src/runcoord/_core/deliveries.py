@@ -6,8 +6,7 @@ an answer that names another attempt than the newest is refused and changes noth
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from runcoord._core.evolving import evolved
 from runcoord._core.limits import (
     DELIVERY_BACKOFF_SECONDS,
     DELIVERY_CLAIM_SECONDS,
@@ -31,7 +30,7 @@ def may_send(event: Event, now: Instant) -> bool:
 
 def claimed(event: Event, owner: str, now: Instant) -> Event:
     """The event with a new attempt, owned by ``owner``."""
-    return replace(
+    return evolved(
         event,
         state=EventState.SENDING,
         attempt=event.attempt + 1,
@@ -49,7 +48,7 @@ def accepted(event: Event, delivery: Delivery, now: Instant) -> Event:
     if event.state is EventState.DELIVERED and _answers(event, delivery):
         return event
     _require_newest(event, delivery)
-    return replace(event, state=EventState.DELIVERED, delivered_at=now.wall, reason="")
+    return evolved(event, state=EventState.DELIVERED, delivered_at=now.wall, reason="")
 
 
 def postponed(event: Event, delivery: Delivery, reason: str, now: Instant) -> Event:
@@ -57,10 +56,10 @@ def postponed(event: Event, delivery: Delivery, reason: str, now: Instant) -> Ev
     _require_newest(event, delivery)
     failures = event.failures + 1
     if failures >= MAX_DELIVERY_ATTEMPTS:
-        return held(replace(event, failures=failures), f"gave up after {failures} failed attempts: {reason}")
+        return held(evolved(event, failures=failures), f"gave up after {failures} failed attempts: {reason}")
     due = Deadline.after(now, backoff(failures))
     reason = _bounded(reason)
-    return replace(event, state=EventState.PENDING, owner="", reason=reason, due=due, failures=failures)
+    return evolved(event, state=EventState.PENDING, owner="", reason=reason, due=due, failures=failures)
 
 
 def refused(event: Event, delivery: Delivery, reason: str) -> Event:
@@ -71,7 +70,7 @@ def refused(event: Event, delivery: Delivery, reason: str) -> Event:
 
 def held(event: Event, reason: str) -> Event:
     """The event waits for the operator, who has not been told of it yet."""
-    return replace(event, state=EventState.HELD, owner="", reason=_bounded(reason), told=False)
+    return evolved(event, state=EventState.HELD, owner="", reason=_bounded(reason), told=False)
 
 
 def replayed(event: Event, destination: str, now: Instant) -> Event:
@@ -90,7 +89,7 @@ def replayed(event: Event, destination: str, now: Instant) -> Event:
             f"event {event.event_id!r} has no destination", remedy="Name one.", event=event.event_id
         )
     due = Deadline.after(now, 0.0)
-    return replace(event, state=EventState.PENDING, destination=target, reason="", due=due, failures=0)
+    return evolved(event, state=EventState.PENDING, destination=target, reason="", due=due, failures=0)
 
 
 def backoff(failures: int) -> float:

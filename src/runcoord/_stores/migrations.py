@@ -81,7 +81,8 @@ MIGRATIONS: tuple[Migration, ...] = (
                 content_hash TEXT NOT NULL,
                 created_at REAL NOT NULL
             ) WITHOUT ROWID""",
-            "CREATE INDEX commands_of_run ON commands (run_id)",
+            # The usual key is the run's id itself, and needs no second way to it.
+            "CREATE INDEX commands_of_run ON commands (run_id) WHERE key <> run_id",
             # AUTOINCREMENT: a reader that follows the events by number must not miss one that got the
             # number of a pruned one.
             """CREATE TABLE events (

@@ -277,7 +277,8 @@ _OF_A_FINISHED_RUN = (
 )
 #: Pruning: everything of one finished run, the run last.
 REMOVE_EVENTS = f"DELETE FROM events WHERE {_OF_A_FINISHED_RUN}"
-REMOVE_COMMANDS = f"DELETE FROM commands WHERE {_OF_A_FINISHED_RUN}"
+REMOVE_OWN_COMMAND = f"DELETE FROM commands WHERE key = ? AND {_OF_A_FINISHED_RUN}"
+REMOVE_OTHER_COMMANDS = f"DELETE FROM commands WHERE key <> run_id AND {_OF_A_FINISHED_RUN}"
 REMOVE_RUN = "DELETE FROM runs WHERE run_id = ? AND state = 'finished'"
 
 #: The named list statements and the indices that each must use, or none: then it goes by number. A test asks

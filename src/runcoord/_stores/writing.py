@@ -115,7 +115,8 @@ class SqliteTransaction(SqliteView):
 
     def remove_runs(self, run_ids: Sequence[str]) -> None:
         self._write(statements.REMOVE_EVENTS, [(run_id, run_id) for run_id in run_ids])
-        self._write(statements.REMOVE_COMMANDS, [(run_id, run_id) for run_id in run_ids])
+        self._write(statements.REMOVE_OWN_COMMAND, [(run_id, run_id, run_id) for run_id in run_ids])
+        self._write(statements.REMOVE_OTHER_COMMANDS, [(run_id, run_id) for run_id in run_ids])
         self._write(statements.REMOVE_RUN, [(run_id,) for run_id in run_ids])
 
     def _update_runs(self, runs: list[tuple[Run, Run]]) -> None:

@@ -79,7 +79,7 @@ def measure(directory: Path) -> list[Ratio]:
 
 
 def loading(rounds: int = 25) -> float:
-    """Milliseconds of processor time that ``-p runcoord`` adds to an empty run: the difference of the medians.
+    """Milliseconds of processor time that ``-p runcoord`` adds to an empty run, a difference of medians.
 
     Processor time, because the wall clock of a whole run varies here by more than what is looked for.
     """

@@ -17,12 +17,11 @@ from pytest_runcoord.probed_ports import BoundedByWorld, HangInBound, NeverRetur
 from pytest_runcoord.real.wire import Wire, WireClosed
 from pytest_runcoord.reference import Reference
 from pytest_runcoord.subject import SubjectWorld, Timer
+from pytest_runcoord.timekeeper import HANG_SECONDS
+from pytest_runcoord.world_ports import timed_out
 from runcoord import DestinationRefused
-from runcoord.errors import Happened, RuncoordError, StoreTimeout
+from runcoord.errors import Happened, RuncoordError
 from runcoord.ports import Message
-
-HANG_SECONDS = 30.0
-"""Real time after which a hanging call in a helper thread gives up, should nothing release it."""
 
 
 class WireClock:
@@ -53,7 +52,7 @@ class Child:
     def __init__(self, wire: Wire) -> None:
         self._wire = wire
         self._clock = WireClock()
-        self._bounded = BoundedByWorld(self.sleep, self._clock.boottime, _timed_out)
+        self._bounded = BoundedByWorld(self.sleep, self._clock.boottime, timed_out)
         self._process: LocalProcess | None = None
         self._numbers: dict[int, Timer] = {}
         self._mended = 0
@@ -181,10 +180,6 @@ def _described(error: BaseException) -> dict[str, Any]:
         "happened": error.happened.value if isinstance(error, RuncoordError) else Happened.NO.value,
         "never_returns": isinstance(error, NeverReturns),
     }
-
-
-def _timed_out(seconds: float) -> StoreTimeout:
-    return StoreTimeout(f"no answer from the store within {seconds:g} s", happened=Happened.MAYBE)
 
 
 def main() -> None:

@@ -7,6 +7,7 @@ import sqlite3
 from pytest_runcoord.incarnation import Fault
 from pytest_runcoord.moments import TRANSACTIONS
 from pytest_runcoord.probed_ports import FAULTS
+from pytest_runcoord.reference import STORE_NAME
 from pytest_runcoord.scenario import Step
 from pytest_runcoord.verbs.asking import acting
 from pytest_runcoord.verbs.given import DETAILS, behave
@@ -21,7 +22,6 @@ CALLS = {
     "read-held": "held events are counted",
     "any": "whatever is asked of the store",
 }
-STORE_NAME = "runs.db"
 
 
 def register(registry: Registry) -> None:

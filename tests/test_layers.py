@@ -18,6 +18,7 @@ from source_tree import ROOT, SOURCE, Tree, planted, read_tree
 LADDER: tuple[frozenset[str], ...] = (
     frozenset({"runcoord.errors", "runcoord._log", "runcoord._version"}),
     frozenset({"runcoord._core"}),
+    frozenset({"runcoord._process_ports"}),
     frozenset({"runcoord.ports"}),
     frozenset(
         {
@@ -28,14 +29,14 @@ LADDER: tuple[frozenset[str], ...] = (
             "runcoord._git",
             "runcoord._homes",
             "runcoord._processes",
-            "runcoord._shim",
             "runcoord._stores",
             "runcoord._ticker",
         }
     ),
-    frozenset({"runcoord._async_calls", "runcoord._coordinator"}),
-    frozenset({"runcoord._sender"}),
-    frozenset({"runcoord._heartbeat", "runcoord._outbox"}),
+    frozenset({"runcoord._async_calls", "runcoord._coordinator", "runcoord._teardown"}),
+    frozenset({"runcoord._sender", "runcoord._shim"}),
+    frozenset({"runcoord._heartbeat", "runcoord._launching", "runcoord._outbox"}),
+    frozenset({"runcoord._cleaning"}),
     frozenset(
         {
             "runcoord._executor",

@@ -154,6 +154,39 @@ class EffectsBlocked(Refused):
     code = "effects-blocked"
 
 
+# --- processes: nothing of the store was touched ---------------------------------------------------
+
+
+class ProcessError(RuncoordError):
+    """Something could not be done to a process."""
+
+    code = "process-error"
+
+
+class ProcessGone(ProcessError):
+    """The process has ended; its pid may belong to another one by now."""
+
+    code = "process-gone"
+
+
+class ProbeFailed(ProcessError):
+    """The system did not say what was asked of a process. Proves nothing, and authorises nothing."""
+
+    code = "probe-failed"
+
+
+class SignalDenied(ProcessError):
+    """The system does not permit this signal. The process is alive."""
+
+    code = "signal-denied"
+
+
+class LaunchFailed(ProcessError):
+    """A command could not be started. Nothing of it is running."""
+
+    code = "launch-failed"
+
+
 # --- store errors: the request could not be carried out ------------------------------------------
 
 

@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
+from runcoord._core.identity import Habitat, Likeness, ProcessIdentity, UnknownIdentity
 from runcoord._core.model import (
     Command,
     Deadline,
@@ -26,6 +27,26 @@ from runcoord._core.model import (
     Spec,
     State,
 )
+from runcoord._core.teardown import (
+    Fate,
+    Found,
+    Membership,
+    ProcessReport,
+    Scan,
+    Scope,
+    Sighting,
+    TeardownReport,
+)
+from runcoord._process_ports import (
+    Ending,
+    Launcher,
+    LaunchOrder,
+    Look,
+    PinnedProcess,
+    Processes,
+    Tended,
+    Tree,
+)
 from runcoord.errors import UndecodableRow
 
 __all__ = [
@@ -38,22 +59,42 @@ __all__ = [
     "Deadline",
     "Delivery",
     "Destination",
+    "Ending",
     "Event",
     "EventKind",
     "EventState",
+    "Fate",
+    "Found",
     "Group",
+    "Habitat",
     "Ids",
     "Instant",
+    "LaunchOrder",
+    "Launcher",
     "Lease",
+    "Likeness",
+    "Look",
+    "Membership",
     "Message",
     "Outcome",
+    "PinnedProcess",
     "Ports",
+    "ProcessIdentity",
+    "ProcessReport",
+    "Processes",
     "Run",
+    "Scan",
+    "Scope",
+    "Sighting",
     "Sleeper",
     "Spec",
     "State",
     "Store",
+    "TeardownReport",
+    "Tended",
     "Transaction",
+    "Tree",
+    "UnknownIdentity",
     "View",
 ]
 
@@ -266,5 +307,7 @@ class Ports:
     sleeper: Sleeper | None = None
     ids: Ids | None = None
     bounded: Bounded | None = None
+    processes: Processes | None = None
+    launcher: Launcher | None = None
     store: Store | None = None
     wrap_store: Callable[[Store], Store] = _same_store

@@ -131,3 +131,19 @@ STOP_POLL_SECONDS = 2.0
 """Interval at which a holder looks whether its run is to stop; a read, no write."""
 RENEW_CALL_SECONDS = 10.0
 """Bound on one call to renew or re-acquire; a store that takes longer counts as failed."""
+
+# --- processes ---
+MAX_PID = 2**22
+"""Largest pid (Linux: ``PID_MAX_LIMIT``). A record with another number names no process."""
+KILL_SECONDS = 10.0
+"""Longest time of killing after the grace. What lives then cannot be killed (a process in an uninterruptible
+wait), or forks faster than it can be found, and is named."""
+CLEAN_SCANS = 2
+"""Scans in a row that must find nobody: a child may be born behind the back of one scan."""
+SCAN_SECONDS = 2.0
+"""Longest time of one scan of the process table: a flood of processes makes reading it slow."""
+MAX_PROCESSES_REPORTED = 400
+"""Processes that a teardown report names; the others are counted."""
+MAX_PINNED = 4096
+"""Processes that one teardown holds pinned at a time: each is a file descriptor. The others wait for the next
+round."""

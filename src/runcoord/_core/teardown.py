@@ -1,0 +1,268 @@
+"""Ending all processes of a run: who belongs to it, how they are asked and killed, what is reported.
+
+The plan is pure: it is told what a scan saw and how much time went by, and says what to do next.
+
+    ask     TERM and CONT to every member that was not asked yet (a stopped one cannot hear TERM alone);
+            with a grace of zero this phase is left out
+    kill    KILL to every member, again and again, because members may fork while they die
+    done    two scans in a row found nobody, or the deadline is past and who is left is named
+
+The emptiness of the whole set drives it, not the end of the first process. A zombie is nobody.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from typing import Any
+
+from runcoord._core.identity import ProcessIdentity
+from runcoord._core.limits import CLEAN_SCANS, KILL_SECONDS
+
+
+class Scope(enum.StrEnum):
+    """How far a teardown reaches."""
+
+    TREE = "tree"
+    """Everything that can be found of the run: group, session, descendants, cookie."""
+    GROUP = "group"
+    """The process group of the run's first process alone."""
+
+
+class Found(enum.StrEnum):
+    """How a member was found. Several may hold; each is a proof while the process is pinned."""
+
+    RECORDED = "recorded"
+    """It is the recorded process."""
+    GROUP = "group"
+    SESSION = "session"
+    DESCENDANT = "descendant"
+    """Its line of parents leads to the run's subreaper or to a member."""
+    COOKIE = "cookie"
+    """The run's cookie is in the environment of one of its threads."""
+
+
+@dataclass(frozen=True, slots=True)
+class Membership:
+    """What makes a process one of a run's. A clue that is empty is not used."""
+
+    cookie: str = ""
+    """The run's own cookie; the cookies of runs nested in it stand in a line behind it."""
+    group: int = 0
+    """The group number of the run's first process. Only given while something keeps the number from being
+    used anew: the first process not reaped yet, or pinned members in it."""
+    session: int = 0
+    """The same for its session."""
+    ancestor: int = 0
+    """The pid of the run's living subreaper: every descendant of it is a member, itself not."""
+    recorded: tuple[ProcessIdentity, ...] = ()
+    scope: Scope = Scope.TREE
+    spared: str = ""
+    """The marker under which this run's processes may be handed over: they and their descendants are listed,
+    not signalled."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """A living member as one scan saw it."""
+
+    identity: ProcessIdentity
+    found: frozenset[Found]
+    state: str = ""
+    """The system's letter for what it does: ``S``, ``R``, ``T`` (stopped), ``D`` (uninterruptible)..."""
+    name: str = ""
+    """What the system calls it, for people; never compared."""
+    parent: int = 0
+    waiting_in: str = ""
+    """Where in the kernel it waits, when the system tells."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """What one pass over the process table saw of a run."""
+
+    members: tuple[Sighting, ...] = ()
+    spared: tuple[Sighting, ...] = ()
+    unreadable: int = 0
+    """Processes of which neither membership nor its absence could be seen (their environment is closed)."""
+    complete: bool = True
+    """False when time ran out, or the table could not be read: an empty scan of this kind proves nothing."""
+    problem: str = ""
+
+
+class Phase(enum.StrEnum):
+    ASK = "ask"
+    KILL = "kill"
+    DONE = "done"
+
+
+@dataclass(frozen=True, slots=True)
+class NextStep:
+    """What to do now: signal these members (by pid), then wait ``wait`` seconds at most for one to end."""
+
+    phase: Phase
+    signal: frozenset[int] = frozenset()
+    wait: float = 0.0
+
+
+@dataclass(slots=True)
+class TeardownPlan:
+    """Decides each step of one teardown. ``seconds`` are counted from its beginning."""
+
+    grace: float
+    kill_seconds: float = KILL_SECONDS
+    asked: set[int] = field(default_factory=set)
+    """Members (by pid of a pinned process) that were asked to end."""
+    clean: int = 0
+    """Scans in a row that found nobody."""
+    rounds: int = 0
+    hurried: bool = False
+    """The grace was ended early."""
+    kill_since: float | None = None
+
+    def hurry(self) -> None:
+        """End the grace now: a second Ctrl-C."""
+        self.hurried = True
+
+    def next_step(self, scan: Scan, seconds: float) -> NextStep:
+        """What to do after this scan."""
+        self.rounds += 1
+        members = frozenset(each.identity.pid for each in scan.members)
+        if not members and scan.complete:
+            self.clean += 1
+            if self.clean >= CLEAN_SCANS:
+                return NextStep(Phase.DONE)
+            return NextStep(self._phase(seconds))
+        self.clean = 0
+        if self._phase(seconds) is Phase.ASK:
+            new = members - self.asked
+            self.asked |= new
+            return NextStep(Phase.ASK, new, self.grace - seconds)
+        if self.kill_since is None:
+            self.kill_since = seconds
+        left = self.kill_since + self.kill_seconds - seconds
+        if left <= 0:
+            return NextStep(Phase.DONE)
+        return NextStep(Phase.KILL, members, left)
+
+    def _phase(self, seconds: float) -> Phase:
+        asking = not self.hurried and self.kill_since is None and seconds < self.grace
+        return Phase.ASK if asking else Phase.KILL
+
+
+class Fate(enum.StrEnum):
+    """What became of one process."""
+
+    ENDED = "ended"
+    """By itself, before it was signalled."""
+    ASKED = "asked"
+    """It ended after TERM, within the grace."""
+    KILLED = "killed"
+    SURVIVED = "survived"
+    """It was signalled and lives."""
+    SPARED = "spared"
+    """It was handed over: not signalled."""
+    STRANGER = "stranger"
+    """The recorded pid belongs to somebody else now: the recorded process is gone, this one untouched."""
+    UNKNOWN = "unknown"
+    """It could not be told whether this is the recorded process, so it was not touched."""
+    DENIED = "denied"
+    """The system refused the signal."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessReport:
+    """One process in the report of a teardown."""
+
+    pid: int
+    fate: Fate
+    found: tuple[str, ...] = ()
+    """How it was found: the proof that it belongs to the run."""
+    signals: tuple[str, ...] = ()
+    name: str = ""
+    state: str = ""
+    start: int = 0
+    why: str = ""
+    """Why it survived or was not signalled."""
+
+    def document(self) -> dict[str, Any]:
+        return {
+            "pid": self.pid,
+            "fate": self.fate.value,
+            "found": list(self.found),
+            "signals": list(self.signals),
+            "name": self.name,
+            "state": self.state,
+            "start": self.start,
+            "why": self.why,
+        }
+
+
+LEFT = frozenset({Fate.SURVIVED, Fate.UNKNOWN, Fate.DENIED})
+"""Fates that mean: it may still be running."""
+
+
+@dataclass(frozen=True, slots=True)
+class TeardownReport:
+    """What a teardown did and what it found in the end."""
+
+    emptied: bool
+    """Two complete scans in a row found nobody."""
+    processes: tuple[ProcessReport, ...] = ()
+    counted: int = 0
+    """Processes seen in all; ``processes`` names at most the first few hundred, those that are left first."""
+    rounds: int = 0
+    unreadable: int = 0
+    asking_seconds: float = 0.0
+    killing_seconds: float = 0.0
+    problems: tuple[str, ...] = ()
+
+    @property
+    def left(self) -> tuple[ProcessReport, ...]:
+        """Those that may still be running."""
+        return tuple(each for each in self.processes if each.fate in LEFT)
+
+    def document(self) -> dict[str, Any]:
+        """The stored form, of JSON types."""
+        return {
+            "emptied": self.emptied,
+            "counted": self.counted,
+            "rounds": self.rounds,
+            "unreadable": self.unreadable,
+            "asking_seconds": round(self.asking_seconds, 6),
+            "killing_seconds": round(self.killing_seconds, 6),
+            "problems": list(self.problems),
+            "processes": [each.document() for each in self.processes],
+        }
+
+
+def report_from(document: dict[str, Any]) -> TeardownReport:
+    """The report in a stored form. Raises ``KeyError``, ``TypeError`` or ``ValueError`` for anything else."""
+    return TeardownReport(
+        emptied=bool(document["emptied"]),
+        processes=tuple(_process_from(each) for each in document["processes"]),
+        counted=int(document["counted"]),
+        rounds=int(document["rounds"]),
+        unreadable=int(document["unreadable"]),
+        asking_seconds=float(document["asking_seconds"]),
+        killing_seconds=float(document["killing_seconds"]),
+        problems=_texts(document["problems"]),
+    )
+
+
+def _process_from(document: dict[str, Any]) -> ProcessReport:
+    return ProcessReport(
+        pid=int(document["pid"]),
+        fate=Fate(document["fate"]),
+        found=_texts(document["found"]),
+        signals=_texts(document["signals"]),
+        name=str(document["name"]),
+        state=str(document["state"]),
+        start=int(document["start"]),
+        why=str(document["why"]),
+    )
+
+
+def _texts(values: Collection[object]) -> tuple[str, ...]:
+    return tuple(str(each) for each in values)

@@ -1,0 +1,181 @@
+"""The edges that processes are behind: the table of processes, and the launching of a run's tree.
+
+Public through :mod:`runcoord.ports`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from runcoord._core.identity import Habitat, Likeness, ProcessIdentity
+from runcoord._core.teardown import Membership, Scan, Scope, TeardownReport
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What a pinned process is at this moment."""
+
+    likeness: Likeness
+    """Against the record. *different* also means: gone, and somebody else has the pid."""
+    ended: bool
+    """It has ended: nobody has its place, or it is a zombie whose last thread has ended."""
+    state: str = ""
+    name: str = ""
+    why: str = ""
+    """Why it is unknown, in words."""
+
+
+class PinnedProcess(Protocol):
+    """One process held so that its pid cannot come to mean another one for whoever signals through this.
+
+    It is what it was when it was opened: signals go to that process or to nobody. Close it when done.
+    """
+
+    @property
+    def identity(self) -> ProcessIdentity:
+        """What was read of the pinned process itself (not the record that it was opened for)."""
+
+    def look(self, recorded: ProcessIdentity) -> Look:
+        """Compare it with a record, reading while it is pinned."""
+
+    def ended(self) -> bool:
+        """Whether it has ended. A zombie has, unless other threads of it run. Never blocks."""
+
+    def exit_status(self) -> int | None:
+        """How it ended, in the form of ``Popen.returncode``, where the system tells somebody who is not its
+        parent; else ``None``."""
+
+    def signal(self, number: int) -> None:
+        """Send a signal to exactly this process.
+
+        Raises :class:`~runcoord.errors.ProcessGone` when it has ended, :class:`~runcoord.errors.SignalDenied`
+        when the system does not permit it.
+        """
+
+    def close(self) -> None: ...
+
+
+class Processes(Protocol):
+    """The table of processes of one machine, seen from one process.
+
+    Every look may fail: :class:`~runcoord.errors.ProbeFailed` says that something could not be read, and
+    proves nothing.
+    """
+
+    def habitat(self) -> Habitat:
+        """Where this process lives; pids and start values mean something only within it."""
+
+    def own(self) -> frozenset[int]:
+        """Pids, groups and sessions that must never be signalled from here: this process, its group, its
+        session, init."""
+
+    def identify(self, pid: int, cookie: str = "") -> ProcessIdentity:
+        """Read the identity of a living process, to record it. ``cookie`` is put into it as given.
+
+        Raises :class:`~runcoord.errors.ProcessGone` or :class:`~runcoord.errors.ProbeFailed`.
+        """
+
+    def open(self, identity: ProcessIdentity) -> PinnedProcess:
+        """Pin the recorded process, by its durable handle where it has one, else whoever has its pid now.
+
+        Raises :class:`~runcoord.errors.ProcessGone` when there is nobody (the durable handle is stale, no
+        such pid), :class:`~runcoord.errors.ProbeFailed` when it cannot be told, and
+        :class:`~runcoord.errors.InvalidRequest` for a pid that must not be signalled.
+        """
+
+    def scan(self, members: Membership, seconds: float) -> Scan:
+        """One pass over the table for the living members of a run; bounded by ``seconds``. A zombie is no
+        member, its living children are. Never raises for one process that cannot be read."""
+
+    def pin(self, members: Membership, pid: int) -> PinnedProcess | None:
+        """Pin one member that a scan saw, and check through the pin that it still is one. ``None`` when it is
+        gone, or no member any more.
+
+        Raises :class:`~runcoord.errors.ProbeFailed` when the system has no more handles to give.
+        """
+
+    def signal_group(self, leader: PinnedProcess, number: int) -> None:
+        """Send a signal to the whole process group that ``leader`` leads, in one step against which no fork
+        helps; through the pin, so that a number used anew is never meant. Raises like
+        :meth:`PinnedProcess.signal`, and :class:`~runcoord.errors.ProbeFailed` where the system cannot."""
+
+    def wait(self, pinned: Sequence[PinnedProcess], seconds: float) -> None:
+        """Wait until one of them ends, or ``seconds`` are over. Told by the system, not by asking again and
+        again, wherever it can tell."""
+
+
+class Tended(Protocol):
+    """What :func:`~runcoord.tear_down` asks between two steps."""
+
+    def hurried(self) -> bool:
+        """Whether the grace is to end now. Asked after every wait."""
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchOrder:
+    """What to execute, as it was asked for and prepared."""
+
+    argv: tuple[str, ...]
+    executable: str
+    """The file itself, looked up before."""
+    directory: str
+    environment: Mapping[str, str] = field(repr=False)
+    """Whole; with the cookie line and the depth in it."""
+    cookie: str
+    """The last of the line."""
+    terminal: bool = False
+    """Hand the terminal on: the tree stays in the caller's session, its group becomes the foreground one."""
+    scope: Scope = Scope.TREE
+    grace: float = 5.0
+    """Seconds that the tree has to end when its coordinator dies."""
+    last_words: str = ""
+    """File into which the shim writes how the command ended when nobody can be told. Empty: nowhere."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How the command itself ended, before anything else of its tree was ended."""
+
+    status: int
+    """As ``Popen.returncode``: 0 to 255, or minus the signal that ended it."""
+    interrupted: bool = False
+    """The terminal's interrupt key was pressed while it had the terminal."""
+
+
+class Tree(Protocol):
+    """A launched run: a shim, and behind its gate the first process, which executes nothing before
+    :meth:`open_gate`."""
+
+    @property
+    def shim(self) -> ProcessIdentity: ...
+
+    @property
+    def leader(self) -> ProcessIdentity: ...
+
+    def open_gate(self) -> None:
+        """Let the command begin. Raises :class:`~runcoord.errors.LaunchFailed` when it cannot be executed;
+        then nothing of it runs."""
+
+    def wait(self, seconds: float) -> Ending | None:
+        """Wait for the command itself to end; ``None`` when it has not. It is not reaped: its numbers stay
+        taken until the tree is torn down."""
+
+    def tear_down(self, grace: float) -> TeardownReport:
+        """End everything of the tree, bounded. A second time: no signal, the same report."""
+
+    def hurry(self) -> None:
+        """End the grace of a teardown that is under way, or to come. Callable from another thread or a signal
+        handler."""
+
+    def close(self) -> None:
+        """Let go. A tree that was not torn down is torn down by its shim."""
+
+
+class Launcher(Protocol):
+    """Starts trees."""
+
+    def launch(self, order: LaunchOrder) -> Tree:
+        """Start the shim and the first process, gate closed. Raises :class:`~runcoord.errors.LaunchFailed`;
+        then nothing is running."""

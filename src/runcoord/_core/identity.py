@@ -2,8 +2,9 @@
 
 A pid says nothing by itself: the kernel gives it to another process as soon as it is free. Pid and start
 value prove nothing either: a recycled pid was measured to have the *same* start tick in 85 to 97 of 100
-forced reuses, because a tick is 10 ms. What proves: the kernel's durable handle of a process (pidfs, never reused in
-one boot), or the run's own random cookie found in the environment of the very process that is pinned.
+forced reuses, because a tick is 10 ms. What proves: the kernel's durable handle of a process (pidfs, never
+reused in one boot), or the run's own random cookie found in the environment of the very
+process that is pinned.
 
 Comparing answers *same*, *different* or *unknown*. Only *same* authorises a signal, only *different* (or
 gone) proves a death, and *unknown* does neither.

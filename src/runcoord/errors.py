@@ -187,6 +187,21 @@ class LaunchFailed(ProcessError):
     code = "launch-failed"
 
 
+class DepthExceeded(Refused):
+    """Runs have started runs as deep as is allowed, or the depth cannot be understood. Nothing was started.
+
+    ``details`` holds ``depth`` (a number, or ``"malformed"``) and ``max``, never a value of the environment.
+    """
+
+    code = "depth-exceeded"
+
+
+class LiveRunsExceeded(Refused):
+    """So many runs of one lineage are unfinished that no other may begin. Nothing was started."""
+
+    code = "live-runs-exceeded"
+
+
 # --- store errors: the request could not be carried out ------------------------------------------
 
 

@@ -84,6 +84,28 @@ DIGEST_EVENTS_NAMED = 20
 MAX_SETTING_SECONDS = 100.0 * 365 * 86_400
 """Longest time that a setting may say, a century: more is a mistake of unit, or no number."""
 
+# --- runs within runs ---
+DEFAULT_MAX_DEPTH = 3
+"""Depth at which a run is refused unless the environment says otherwise (origin)."""
+MAX_DEPTH_CEILING = 32
+"""Largest maximum that is believed (origin): a forged one does not turn the guard off."""
+MAX_NUMERAL_DIGITS = 10
+"""Digits of a number in the environment, leading zeros among them: more than any of the values needs."""
+MAX_NUMERAL = 2**32 - 1
+"""Largest number that is read from the environment (origin): an unsigned number of 32 bits."""
+COOKIE_DIGITS = 32
+"""Hexadecimal digits of a run's cookie: 128 random bits, which nobody guesses and no two runs share."""
+MAX_COOKIES = MAX_DEPTH_CEILING
+"""Cookies in one line: a run for each depth that can be admitted."""
+MAX_VARIABLE_CHARACTERS = 200
+"""Name of an environment variable that a host sets in the place of ours."""
+
+# --- grace ---
+GRACE_SECONDS = 5
+"""Time that processes get to end by themselves before they are killed (origin)."""
+MAX_GRACE_SECONDS = 300
+"""Longest grace: a stop that nobody waits for is no stop, and a sweep may have to wait for it."""
+
 # --- sizes ---
 MAX_ID_CHARACTERS = 200
 """Run ids, owner ids and keys, which fit every file system as one component; names of groups and

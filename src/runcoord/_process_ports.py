@@ -162,8 +162,13 @@ class Tree(Protocol):
         """Wait for the command itself to end; ``None`` when it has not. It is not reaped: its numbers stay
         taken until the tree is torn down."""
 
+    def wake(self) -> None:
+        """Let a wait that is under way, or the next one, return at once. Callable from another thread or a
+        signal handler."""
+
     def tear_down(self, grace: float) -> TeardownReport:
-        """End everything of the tree, bounded. A second time: no signal, the same report."""
+        """End everything of the tree, bounded. A second time: no signal, the same report. One that an
+        exception of the caller cut short goes on."""
 
     def hurry(self) -> None:
         """End the grace of a teardown that is under way, or to come. Callable from another thread or a signal

@@ -187,6 +187,24 @@ class LaunchFailed(ProcessError):
     code = "launch-failed"
 
 
+class CommandNotFound(LaunchFailed):
+    """There is no such command: no such file, or nothing of that name in any directory of ``PATH``."""
+
+    code = "command-not-found"
+
+
+class CommandNotExecutable(LaunchFailed):
+    """The command was found, but cannot be executed."""
+
+    code = "command-not-executable"
+
+
+class DirectoryUnusable(LaunchFailed):
+    """The directory that the command was to run in cannot be entered."""
+
+    code = "directory-unusable"
+
+
 class DepthExceeded(Refused):
     """Runs have started runs as deep as is allowed, or the depth cannot be understood. Nothing was started.
 

@@ -9,47 +9,80 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from runcoord._answers import Completion, EventList, Receipt, Renewal, RunList, StopReceipt
-from runcoord._assembly import Coordinator, open_coordinator
-from runcoord._bounded import ThreadBounded
-from runcoord._core.model import (
-    Deadline,
-    Delivery,
-    Event,
-    EventKind,
-    EventState,
-    Instant,
-    Lease,
-    Outcome,
-    Run,
-    Spec,
-    State,
-)
-from runcoord._core.settings import Settings
-from runcoord._executor import Ended, Execution, ExecutionReport
-from runcoord._heartbeat import Hold, HoldReport
-from runcoord._outbox import DrainReport
-from runcoord._recoverer import SweepReport
 from runcoord._version import __version__
-from runcoord.errors import DestinationRefused, Happened, Refused, RuncoordError, StoreError
-from runcoord.ports import BadRow, Message, Ports
-
-#: Found when they are asked for: loading asyncio takes half as long as loading all of this.
-_FOR_ASYNCIO = ("AsyncCalls", "Drained")
 
 if TYPE_CHECKING:
+    from runcoord._answers import Completion, EventList, Receipt, Renewal, RunList, StopReceipt
+    from runcoord._assembly import Coordinator, open_coordinator
     from runcoord._async_calls import AsyncCalls, Drained
+    from runcoord._bounded import ThreadBounded
+    from runcoord._core.model import (
+        Deadline,
+        Delivery,
+        Event,
+        EventKind,
+        EventState,
+        Instant,
+        Lease,
+        Outcome,
+        Run,
+        Spec,
+        State,
+    )
+    from runcoord._core.settings import Settings
+    from runcoord._executor import Ended, Execution, ExecutionReport
+    from runcoord._heartbeat import Hold, HoldReport
+    from runcoord._outbox import DrainReport
+    from runcoord._recoverer import SweepReport
+    from runcoord.errors import DestinationRefused, Happened, Refused, RuncoordError, StoreError
+    from runcoord.ports import BadRow, Message, Ports
+
 else:  # unseen by type checkers, to which any name would be one that is found late
+    # Where each public name is. It is loaded when it is asked for (PEP 562): a command or a small process
+    # that needs a few of them does not pay for all, and only who uses asyncio loads it.
+    _PLACES = {
+        "_answers": ("Completion", "EventList", "Receipt", "Renewal", "RunList", "StopReceipt"),
+        "_assembly": ("Coordinator", "open_coordinator"),
+        "_async_calls": ("AsyncCalls", "Drained"),
+        "_bounded": ("ThreadBounded",),
+        "_core.model": (
+            "Deadline",
+            "Delivery",
+            "Event",
+            "EventKind",
+            "EventState",
+            "Instant",
+            "Lease",
+            "Outcome",
+            "Run",
+            "Spec",
+            "State",
+        ),
+        "_core.settings": ("Settings",),
+        "_executor": ("Ended", "Execution", "ExecutionReport"),
+        "_heartbeat": ("Hold", "HoldReport"),
+        "_outbox": ("DrainReport",),
+        "_recoverer": ("SweepReport",),
+        "errors": ("DestinationRefused", "Happened", "Refused", "RuncoordError", "StoreError"),
+        "ports": ("BadRow", "Message", "Ports"),
+    }
+    _PLACE_OF = {name: place for place, names in _PLACES.items() for name in names}
+    _MODULES = ("errors", "ports")
 
     def __getattr__(name: str) -> Any:
-        if name not in _FOR_ASYNCIO:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        from runcoord import _async_calls
+        from importlib import import_module
 
-        return getattr(_async_calls, name)
+        if name in _MODULES:
+            return import_module(f"runcoord.{name}")
+        if name not in _PLACE_OF:
+            problem = f"module {__name__!r} has no attribute {name!r}"
+            raise AttributeError(problem, name=name, obj=import_module(__name__))
+        found = getattr(import_module(f"runcoord.{_PLACE_OF[name]}"), name)
+        globals()[name] = found  # not asked for again
+        return found
 
     def __dir__() -> list[str]:
-        return sorted({*globals(), *_FOR_ASYNCIO})
+        return sorted({*globals(), *_PLACE_OF, *_MODULES})
 
 
 __all__ = [

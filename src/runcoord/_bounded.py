@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future
-from concurrent.futures import TimeoutError as FutureTimeout
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from runcoord._core import limits
 from runcoord.errors import Happened, StoreTimeout, StoreUnavailable
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 T = TypeVar("T")
 
@@ -36,7 +37,7 @@ class ThreadBounded:
         future = self.begin(call)
         try:
             return future.result(timeout=seconds)
-        except FutureTimeout:
+        except TimeoutError:
             if future.done():  # it answered at the last moment, or raised a TimeoutError itself
                 return future.result()
             self.abandon(future)
@@ -48,6 +49,8 @@ class ThreadBounded:
         Raises :class:`~runcoord.errors.StoreUnavailable` when too many calls are stuck or under way, or no
         thread can be had; then nothing was sent.
         """
+        from concurrent.futures import Future  # loaded where it is used: many commands never are here
+
         with self._lock:
             self._abandoned = {stuck for stuck in self._abandoned if not stuck.done()}
             if len(self._abandoned) >= self._most_abandoned:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import socket
 import time
 from pathlib import Path
 
@@ -69,8 +68,16 @@ class SystemIds:
 
 def new_owner_id() -> str:
     """An owner id for one start of one process: readable, and never used by another."""
-    host = re.sub(r"[^A-Za-z0-9._-]", "_", socket.gethostname())[:60] or "host"
+    host = re.sub(r"[^A-Za-z0-9._-]", "_", _host_name())[:60] or "host"
     return f"{host}:{os.getpid()}:{_chance(8)}"
+
+
+def _host_name() -> str:
+    if hasattr(os, "uname"):  # the same name, without the time that loading ``socket`` takes
+        return os.uname().nodename
+    import socket
+
+    return socket.gethostname()
 
 
 def _chance(count: int) -> str:

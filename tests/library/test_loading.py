@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -21,10 +23,65 @@ def printed(code: str) -> str:
     return done.stdout
 
 
-def test_importing_the_library_loads_nothing_that_only_some_of_its_users_need() -> None:
-    loaded = set(printed("import sys, runcoord; print(*sys.modules)").split())
+NOT_FOR_EVERYBODY = {
+    "asyncio",
+    "click",
+    "concurrent.futures",
+    "psutil",
+    "pytest",
+    "rich",
+    "socket",
+    "uuid",
+    "yaml",
+}
+"""Modules that only some users of the library need; those who do not should not wait for them."""
+
+
+def loaded_by(code: str) -> set[str]:
+    """The modules that a fresh interpreter has loaded after ``code``."""
+    return set(printed(f"{code}\nimport sys\nprint(*sys.modules)").split())
+
+
+def test_importing_the_library_loads_nothing_of_it_yet() -> None:
+    ours = {name for name in loaded_by("import runcoord") if name.startswith("runcoord")}
+    assert ours == {"runcoord", "runcoord._version"}
+
+
+def test_importing_the_library_loads_nothing_costly() -> None:
+    loaded = loaded_by("import runcoord")
+    assert (
+        loaded & {"dataclasses", "hashlib", "inspect", "json", "logging", "sqlite3", *NOT_FOR_EVERYBODY}
+        == set()
+    )
+
+
+def test_opening_a_coordinator_and_looking_loads_nothing_that_only_others_need(tmp_path: Path) -> None:
+    loaded = loaded_by(
+        "from runcoord import open_coordinator\n"
+        f"with open_coordinator({str(tmp_path / 'runs.db')!r}) as coordinator: coordinator.runs()"
+    )
     assert "runcoord._coordinator" in loaded
-    assert loaded & {"asyncio", "click", "psutil", "pytest", "rich", "yaml"} == set()
+    assert loaded & {"hashlib", "random", *NOT_FOR_EVERYBODY} == set()
+
+
+def test_types_and_places_of_the_public_names_agree() -> None:
+    """What a type checker reads, what is found late, and ``__all__`` are three lists of the same names."""
+    assert runcoord.__file__ is not None
+    tree = ast.parse(Path(runcoord.__file__).read_text("utf-8"))
+    [types] = [node for node in tree.body if isinstance(node, ast.If)]
+    read = {
+        alias.name: node.module
+        for node in types.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    assert read.keys() | {"__version__"} == set(runcoord.__all__)
+    assert {name: f"runcoord.{place}" for name, place in runcoord._PLACE_OF.items()} == read  # type: ignore[attr-defined]
+
+
+def test_the_public_modules_are_found_on_the_package_without_an_import_of_their_own() -> None:
+    way = "import runcoord; print(runcoord.errors.Refused.code, runcoord.ports.Ports.__name__)"
+    assert printed(way) == "refused Ports\n"
 
 
 @pytest.mark.parametrize("way", ["from runcoord import AsyncCalls", "import runcoord; runcoord.AsyncCalls"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import replace
 from typing import Any
 
@@ -116,6 +115,8 @@ def _too_long(field: str, size: int, most: int, unit: str) -> InvalidRequest:
 def content_hash(spec: Spec, run_id: str, budget: int | None) -> str:
     """Hash of what was asked for. ``run_id`` is empty and ``budget`` is ``None`` when the caller left them to
     us: a repetition is the same request, whatever the settings say by then."""
+    import hashlib  # loaded where it is used, with OpenSSL: who only reads does without
+
     content = canonical_json(
         [
             run_id,

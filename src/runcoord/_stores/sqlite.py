@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import errno
 import os
-import random
 import sqlite3
 import stat
 import threading
@@ -22,7 +21,7 @@ from runcoord._stores.connections import Connections, Tuning
 from runcoord._stores.failures import is_locked, translated
 from runcoord._stores.migrations import MIGRATIONS, Migration
 from runcoord._stores.reading import SqliteView, Tally
-from runcoord._stores.waiting import LockWait
+from runcoord._stores.waiting import LockWait, at_random
 from runcoord._stores.writing import SqliteTransaction
 from runcoord.errors import StoreDamaged, StoreError, StoreFull, StoreReadOnly, StoreUnavailable
 from runcoord.ports import Clock, Counters, Sleeper
@@ -134,7 +133,7 @@ def open_sqlite(
     clock: Clock,
     sleeper: Sleeper,
     create: bool = True,
-    chance: Callable[[], float] = random.random,
+    chance: Callable[[], float] = at_random,
     tuning: Tuning | None = None,
     migrations: Sequence[Migration] = MIGRATIONS,
 ) -> SqliteStore:

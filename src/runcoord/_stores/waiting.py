@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import sqlite3
 from collections.abc import Callable
 from typing import TypeVar
@@ -20,6 +19,13 @@ from runcoord.ports import Clock, Sleeper
 T = TypeVar("T")
 
 
+def at_random() -> float:
+    """A number from 0 to 1. Its module is loaded where somebody waits, which is seldom."""
+    import random
+
+    return random.random()
+
+
 class LockWait:
     """Tries a call again while another connection holds the lock.
 
@@ -27,7 +33,7 @@ class LockWait:
     The pauses grow and are spread by chance, so that processes do not come back in step.
     """
 
-    def __init__(self, clock: Clock, sleeper: Sleeper, chance: Callable[[], float] = random.random) -> None:
+    def __init__(self, clock: Clock, sleeper: Sleeper, chance: Callable[[], float] = at_random) -> None:
         self._clock, self._sleeper, self._chance = clock, sleeper, chance
 
     def repeat(self, call: Callable[[], T], error: sqlite3.Error, path: str, doing: str) -> T:

@@ -11,8 +11,18 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from runcoord._core.identity import Habitat, Likeness, ProcessIdentity, UnknownIdentity
+from runcoord._core.identity import (
+    Habitat,
+    Likeness,
+    ProcessIdentity,
+    UnknownIdentity,
+    compare,
+    is_pid,
+    same_place,
+)
 from runcoord._core.model import (
+    Cleanup,
+    CleanupState,
     Command,
     Deadline,
     Delivery,
@@ -26,6 +36,22 @@ from runcoord._core.model import (
     Run,
     Spec,
     State,
+    Survivor,
+)
+from runcoord._core.records import (
+    Audit,
+    Held,
+    NewProcess,
+    Owner,
+    Record,
+    RecordedProcess,
+    Role,
+    RunRecord,
+    Snapshot,
+    SnapshotState,
+    Takeover,
+    Teardown,
+    Terms,
 )
 from runcoord._core.teardown import (
     Fate,
@@ -44,15 +70,17 @@ from runcoord._process_ports import (
     Look,
     PinnedProcess,
     Processes,
-    Tended,
     Tree,
 )
 from runcoord.errors import UndecodableRow
 
 __all__ = [
+    "Audit",
     "BadRow",
     "Bounded",
     "Change",
+    "Cleanup",
+    "CleanupState",
     "Clock",
     "Command",
     "Counters",
@@ -67,6 +95,7 @@ __all__ = [
     "Found",
     "Group",
     "Habitat",
+    "Held",
     "Ids",
     "Instant",
     "LaunchOrder",
@@ -76,29 +105,44 @@ __all__ = [
     "Look",
     "Membership",
     "Message",
+    "NewProcess",
     "Outcome",
+    "Owner",
     "PinnedProcess",
     "Ports",
     "ProcessIdentity",
     "ProcessReport",
     "Processes",
+    "Record",
+    "RecordedProcess",
+    "Role",
     "Run",
+    "RunRecord",
     "Scan",
     "Scope",
     "Sighting",
     "Sleeper",
+    "Snapshot",
+    "SnapshotState",
     "Spec",
     "State",
     "Store",
+    "Survivor",
+    "Takeover",
+    "Teardown",
     "TeardownReport",
-    "Tended",
+    "Terms",
     "Transaction",
     "Tree",
     "UnknownIdentity",
     "View",
+    "compare",
+    "is_pid",
+    "same_place",
 ]
 
 T = TypeVar("T")
+R = TypeVar("R", RecordedProcess, Audit, Teardown, Snapshot)
 
 
 class Clock(Protocol):
@@ -168,6 +212,8 @@ class Change:
     events: tuple[Event, ...] = ()
     command: Command | None = None
     group: Group | None = None
+    records: tuple[Record, ...] = ()
+    """Each is written whole, in the place of the one with the same key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,8 +283,9 @@ class View(Protocol):
         work had not begun. A hint: the rules decide again on the locked row."""
 
     def recoverable(self, now: Instant, limit: int, after: str = "") -> list[str]:
-        """Ids of running runs whose lease ran out, and of claimed or running ones whose lease is implausible,
-        in the order of ids, those after ``after``. A hint. Costs what it finds, not what exists."""
+        """Ids of running runs whose lease ran out, of claimed or running ones whose lease is implausible, and
+        of finished ones whose processes are due to be dealt with; in the order of ids, those after ``after``.
+        A hint. Costs what it finds, not what exists."""
 
     def sendable(self, now: Instant, owner: str, limit: int, without: Sequence[str] = ()) -> list[str]:
         """Ids of events that wait for an attempt, and those whose attempt belongs to ``owner``; in order of
@@ -255,7 +302,24 @@ class View(Protocol):
     def count_untold_held(self) -> int: ...
 
     def finished_before(self, wall: float, limit: int) -> list[str]:
-        """Ids of runs that finished before ``wall`` and whose events are all delivered."""
+        """Ids of runs that finished before ``wall``, whose events are all delivered and whose processes are
+        dealt with."""
+
+    def records(
+        self, kind: type[R], run_id: str, *, limit: int, bad: list[BadRow] | None = None
+    ) -> list[R]:
+        """What is recorded of one kind for a run, in the order of its numbers. An identity of a form that is
+        not known is a value, and no bad row."""
+
+    def owners(self, limit: int, after: str = "", bad: list[BadRow] | None = None) -> list[Owner]:
+        """Registered owners by id, those after ``after``."""
+
+    def held_by(self, owner: str, limit: int, after: str = "") -> Held:
+        """What an owner holds: at most ``limit`` runs, by id, those after ``after``, and as many events. A
+        hint. Costs what is leased and what is being sent."""
+
+    def count_unfinished(self, lineage: str) -> int:
+        """Runs of one lineage that have not finished."""
 
     def load_runs(self, run_ids: Sequence[str], bad: list[BadRow]) -> list[Run]: ...
 
@@ -268,11 +332,14 @@ class Transaction(View, Protocol):
     def save(self, changes: Iterable[Change]) -> None:
         """Write what changed. Rows written are those that the changes name, never a table."""
 
+    def remove_owner(self, owner: str) -> None:
+        """Forget who an owner is. What it holds stays held."""
+
     def mark_held_told(self) -> None:
         """Mark every event that :meth:`count_untold_held` counts as told."""
 
     def remove_runs(self, run_ids: Sequence[str]) -> None:
-        """Remove finished runs with their commands and events (pruning)."""
+        """Remove finished runs with their commands, events and records (pruning)."""
 
 
 class Store(Protocol):

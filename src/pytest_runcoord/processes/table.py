@@ -1,0 +1,362 @@
+"""A process table that exists only here: pids, parents, groups, zombies and signals as Linux has them.
+
+It has no clock of its own. What is to happen later (a handler that takes a second, an init that reaps late)
+happens when the given clock has come that far, in the order of time, before anything else is answered.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from pytest_runcoord.processes.delivery import deliver, go_on
+from pytest_runcoord.processes.process import (
+    INIT,
+    KILL,
+    TICKS_PER_SECOND,
+    Ignored,
+    Life,
+    Place,
+    SignalSent,
+    SimProcess,
+)
+from runcoord.ports import Clock
+
+FIRST_PID = 1_001
+"""Pids begin here, so that none of them looks like a system process."""
+LAST_PID = 32_767
+"""The kernel's default on a small machine; numbers begin again after it."""
+MAX_PROCESSES = 20_000
+"""Processes of one table: more is a scenario that forks without end."""
+MAX_EVENTS = 200_000
+"""Things that happen later, in one table."""
+INIT_LABEL = "init"
+ROUNDING_SECONDS = 1e-9
+"""What adding up times may lose; what is due by then is due now."""
+
+
+class TableFull(Exception):
+    """The table has no room for another process."""
+
+
+class NumberTaken(Exception):
+    """A pid cannot be given: a process, a group or a session has this number."""
+
+
+class SimTable:
+    """Processes of all places of one world.
+
+    ``handles``: whether the kernel gives durable handles. ``tells_status``: whether it tells others than the
+    parent how a process ended.
+    """
+
+    def __init__(self, clock: Clock, *, handles: bool = True, tells_status: bool = True) -> None:
+        self.clock = clock
+        self.handles, self.tells_status = handles, tells_status
+        self.labelled: dict[str, SimProcess] = {}
+        """Scenario names of processes; a name that is used again means the newest."""
+        self.everyone: list[SimProcess] = []
+        """Every process of this boot but init, ended ones too, in the order of their start."""
+        self.signal_watchers: list[Callable[[SignalSent], None]] = []
+        self.change_watchers: list[Callable[[SimProcess], None]] = []
+        self.init_reaps_after: float | None = 0.0
+        """Given to every init. None: it never reaps."""
+        self.scan_fault: str = ""
+        """What every scan meets: ``nothing``, ``denied`` or ``hangs``."""
+        self._serials = itertools.count(1)
+        self._numbers: dict[tuple[str, str], dict[int, SimProcess]] = {}
+        self._last: dict[tuple[str, str], int] = {}
+        self._ever: dict[tuple[str, str], set[int]] = {}
+        """Numbers that were ever given, so that nobody looks for who has one that never was."""
+        self._events: list[tuple[float, int, Callable[[], None]]] = []
+        self._event_numbers = itertools.count()
+        self._happening: float | None = None
+        self._boot = clock.boot_id()
+
+    # --- time ---
+
+    def settle(self) -> None:
+        """Let everything happen that is due by now. After a reboot nothing is left."""
+        if self.clock.boot_id() != self._boot:
+            self._restart()
+        if not self._events:
+            return
+        now = self.clock.monotonic() + ROUNDING_SECONDS
+        while self._events and self._events[0][0] <= now:
+            at, _, action = heapq.heappop(self._events)
+            outer, self._happening = self._happening, at
+            try:
+                action()
+            finally:
+                self._happening = outer
+
+    def later(self, seconds: float, action: Callable[[], None]) -> None:
+        """Do something ``seconds`` from now. Time in which the machine sleeps does not count."""
+        number = next(self._event_numbers)
+        if number > MAX_EVENTS:
+            raise TableFull(f"more than {MAX_EVENTS} things were to happen later")
+        heapq.heappush(self._events, (self._now() + seconds, number, action))
+
+    def until_next(self) -> float | None:
+        """Seconds until the next thing happens by itself; ``None`` when nothing will."""
+        self.settle()
+        return self._events[0][0] - self.clock.monotonic() if self._events else None
+
+    def _now(self) -> float:
+        return self.clock.monotonic() if self._happening is None else self._happening
+
+    def ticks(self) -> int:
+        """Ticks since boot at this moment."""
+        late = self.clock.monotonic() - self._now()
+        return int(round((self.clock.boottime() - late) * TICKS_PER_SECOND, 3))
+
+    @property
+    def boot_id(self) -> str:
+        self.settle()
+        return self._boot
+
+    def _restart(self) -> None:
+        self._boot = self.clock.boot_id()
+        gone, self.everyone = self.everyone, []
+        for process in gone:
+            if process.life is not Life.REAPED:
+                process.life, process.status = Life.REAPED, -KILL
+                self.changed(process)
+        self._numbers.clear()
+        self._last.clear()
+        self._ever.clear()
+        self._events.clear()
+
+    # --- finding ---
+
+    def at(self, place: Place, pid: int) -> SimProcess | None:
+        """Who has a pid now, ended but not reaped ones too."""
+        self.settle()
+        return self._table(place).get(pid)
+
+    def by_serial(self, place: Place, serial: int) -> SimProcess | None:
+        """The process with a handle, unless it was reaped."""
+        for process in self.here(place):
+            if process.serial == serial:
+                return process
+        return None
+
+    def here(self, place: Place) -> list[SimProcess]:
+        """Every process of a place that was not reaped."""
+        self.settle()
+        return list(self._table(place).values())
+
+    def living(self) -> Iterator[SimProcess]:
+        """Every process of every place that has not ended."""
+        self.settle()
+        return (process for process in self.everyone if not process.ended)
+
+    def number_taken(self, place: Place, number: int) -> bool:
+        """Whether a new process cannot have this pid."""
+        table = self._table(place)
+        if number in table:
+            return True
+        return number in self._ever[place.table] and any(
+            number in (each.group, each.session) for each in table.values()
+        )
+
+    def _table(self, place: Place) -> dict[int, SimProcess]:
+        found = self._numbers.get(place.table)
+        if found is None:
+            found = self._numbers[place.table] = {}
+            self._last[place.table] = FIRST_PID - 1
+            self._ever[place.table] = set()
+            self._enter(INIT, place, None, INIT_LABEL, reaps_after=self.init_reaps_after)
+        return found
+
+    def init(self, place: Place) -> SimProcess:
+        """The process that orphans of a place come to."""
+        return self._table(place)[INIT]
+
+    # --- starting ---
+
+    def start(
+        self,
+        label: str,
+        *,
+        parent: SimProcess | None = None,
+        place: Place | None = None,
+        pid: int = 0,
+        start: int | None = None,
+        **more: Any,
+    ) -> SimProcess:
+        """A new process: a child of ``parent`` with its group, session, environment and run, or of init, in a
+        session of its own. ``more`` are fields of :class:`SimProcess`.
+
+        Raises :class:`NumberTaken` for a ``pid`` that a process, a group or a session has.
+        """
+        self.settle()
+        if parent is not None:
+            place = parent.place
+        place = place or Place()
+        table = self._table(place)
+        if pid and self.number_taken(place, pid):
+            raise NumberTaken(f"{pid} is the number of a process, a group or a session")
+        number = pid or self._free(place)
+        if parent is None:
+            more.setdefault("group", number)
+            more.setdefault("session", number)
+        process = self._enter(number, place, parent or table[INIT], label, **more)
+        if start is not None:
+            process.start = start
+        self.changed(process)
+        return process
+
+    def _enter(
+        self, pid: int, place: Place, parent: SimProcess | None, label: str, **more: Any
+    ) -> SimProcess:
+        if len(self.everyone) >= MAX_PROCESSES:
+            raise TableFull(f"more than {MAX_PROCESSES} processes were started")
+        if parent is not None and parent.pid != INIT:
+            more.setdefault("environment", dict(parent.environment))
+            for name in ("group", "session", "run", "user"):
+                more.setdefault(name, getattr(parent, name))
+            ignored = {n: each for n, each in parent.dispositions.items() if isinstance(each, Ignored)}
+            more.setdefault("dispositions", ignored)
+        more.setdefault("group", pid)
+        more.setdefault("session", pid)
+        more.setdefault("name", label)
+        more.setdefault("argv", (more["name"],))
+        process = SimProcess(
+            pid=pid,
+            start=self.ticks(),
+            serial=next(self._serials),
+            place=place,
+            parent=parent,
+            label=label,
+            **more,
+        )
+        self._table(place)[pid] = process
+        self._ever[place.table].update((pid, process.group, process.session))
+        if parent is not None:
+            self.everyone.append(process)
+            parent.children.append(process)
+            self.labelled[label] = process
+        return process
+
+    def _free(self, place: Place) -> int:
+        number = self._last[place.table]
+        for _ in range(LAST_PID - FIRST_PID + 1):
+            number = number + 1 if number < LAST_PID else FIRST_PID
+            if not self.number_taken(place, number):
+                self._last[place.table] = number
+                return number
+        raise TableFull("every pid is taken")
+
+    def new_session(self, process: SimProcess) -> None:
+        """``setsid``: it leads a session and a group of its own. A group's leader cannot."""
+        self.settle()
+        if process.group == process.pid:
+            raise NumberTaken(f"{process} leads a group already")
+        process.session = process.group = process.pid
+        self.changed(process)
+
+    def new_group(self, process: SimProcess) -> None:
+        """``setpgid(0, 0)``, as a shell does for a job and ``timeout`` for its command."""
+        self.settle()
+        process.group = process.pid
+        self.changed(process)
+
+    def execute(
+        self, process: SimProcess, *, name: str = "", environment: Mapping[str, str] | None = None
+    ) -> None:
+        """It executes another program: handlers are gone, what is ignored stays ignored."""
+        self.settle()
+        process.dispositions = {n: d for n, d in process.dispositions.items() if isinstance(d, Ignored)}
+        process.name = name or process.name
+        if environment is not None:
+            process.environment = dict(environment)
+        self.changed(process)
+
+    # --- ending ---
+
+    def exit(self, process: SimProcess, status: int = 0) -> None:
+        """It ends, with all of its threads; its children come to the next subreaper, or to init."""
+        self.settle()
+        if process.ended:
+            return
+        process.life, process.status = Life.ZOMBIE, status
+        process.first_thread_ended = process.gate = False
+        process.pending.clear()
+        adopter = self._adopter(process)
+        for child in list(process.children):
+            self._adopt(adopter, child)
+        self.changed(process)
+        self._offer_to_parent(process)
+
+    def reap(self, process: SimProcess) -> int | None:
+        """Its parent has asked how it ended: nothing of it is left, its pid is free."""
+        self.settle()
+        if process.life is Life.ZOMBIE:
+            process.life = Life.REAPED
+            self._table(process.place).pop(process.pid, None)
+            if process.parent is not None and process in process.parent.children:
+                process.parent.children.remove(process)
+            self.changed(process)
+        return process.status
+
+    def _adopter(self, process: SimProcess) -> SimProcess:
+        for above in process.line():
+            if above.subreaper and not above.ended:
+                return above
+        return self.init(process.place)
+
+    def _adopt(self, adopter: SimProcess, child: SimProcess) -> None:
+        assert child.parent is not None
+        child.parent.children.remove(child)
+        child.parent = adopter
+        adopter.children.append(child)
+        self.changed(child)
+        if child.life is Life.ZOMBIE:
+            self._offer_to_parent(child)
+
+    def _offer_to_parent(self, process: SimProcess) -> None:
+        parent = process.parent
+        if parent is None or parent.reaps_after is None:
+            return
+        if parent.reaps_after:
+            self.later(parent.reaps_after, lambda: self._reap_late(process, parent))
+        elif not parent.ended:
+            self.reap(process)
+
+    def _reap_late(self, process: SimProcess, parent: SimProcess) -> None:
+        if process.parent is parent and not parent.ended:
+            self.reap(process)
+
+    # --- signals ---
+
+    def send(self, process: SimProcess, number: int, *, by: str, way: str = "pin", claimed: str = "") -> str:
+        """Send a signal: ``sent``, ``gone`` (it has ended) or ``denied``. Watchers are told before anything
+        happens."""
+        self.settle()
+        if process.ended:
+            result = "gone"
+        else:
+            result = "sent" if process.permits(number) else "denied"
+        sent = SignalSent(by, process, number, result, way, claimed)
+        for watcher in self.signal_watchers:
+            watcher(sent)
+        if result == "sent" and number:
+            deliver(self, process, number)
+        return result
+
+    def release(self, process: SimProcess) -> None:
+        """An uninterruptible wait, or the wait behind a gate, is over: what is pending takes effect."""
+        self.settle()
+        process.unkillable = process.gate = False
+        self.changed(process)
+        go_on(self, process)
+
+    # --- telling ---
+
+    def changed(self, process: SimProcess) -> None:
+        """Something of a process is not what it was."""
+        for watcher in self.change_watchers:
+            watcher(process)

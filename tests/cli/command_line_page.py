@@ -30,7 +30,7 @@ def help_text(*args: str) -> str:
 
 def generated() -> str:
     parts = []
-    for args in ([], *([str(command.name)] for command in COMMANDS)):
+    for args in ([], *([name] for name in COMMANDS)):
         name = " ".join(["runcoord", *args])
         parts.append(f"\n### `{name}`\n\n```console\n$ {name} --help\n{help_text(*args)}```\n")
     return "".join(parts)

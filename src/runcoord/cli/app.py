@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-import traceback
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from runcoord import RuncoordError, __version__
-from runcoord.cli import contributed, control, events, runs
 from runcoord.cli.failures import (
     MEANINGS,
     Exit,
@@ -27,13 +26,18 @@ from runcoord.cli.failures import (
 from runcoord.cli.output import tolerate_unencodable
 from runcoord.cli.session import Session, global_options
 
-COMMANDS: tuple[click.Command, ...] = (
-    runs.runs,
-    runs.show,
-    events.events,
-    control.stop,
-    control.recover,
-)
+if TYPE_CHECKING:
+    from runcoord.cli import contributed
+
+COMMANDS: Mapping[str, str] = {
+    "runs": "runcoord.cli.runs",
+    "show": "runcoord.cli.runs",
+    "events": "runcoord.cli.events",
+    "stop": "runcoord.cli.control",
+    "recover": "runcoord.cli.control",
+}
+"""Our commands in the order of the help, and the module that has each under its own name. A module is loaded
+when its command is called, or the help of all is shown."""
 
 HELP = """Look at durable runs and their events, stop runs, and recover what a crash left.
 
@@ -51,9 +55,10 @@ def _epilog() -> str:
 
 
 class App(click.Group):
-    """``runcoord``. ``source`` finds contributed commands; they are looked for only when needed."""
+    """``runcoord``. ``source`` finds contributed commands (``None``: those that are installed); they are
+    looked for only when needed."""
 
-    def __init__(self, source: contributed.Source = contributed.installed) -> None:
+    def __init__(self, source: contributed.Source | None = None) -> None:
         store, json, color = global_options(envvar=True)
         version = click.Option(
             ["--version"],
@@ -65,7 +70,8 @@ class App(click.Group):
         )
         super().__init__(
             "runcoord",
-            commands={str(command.name): command for command in COMMANDS},
+            # For click's "Did you mean"; the commands themselves come from get_command.
+            commands={name: click.Command(name) for name in COMMANDS},
             help=HELP,
             epilog=_epilog(),
             params=[store, json, color, version],
@@ -80,25 +86,33 @@ class App(click.Group):
         self._source = source
         self._found: dict[str, contributed.Named] | None = None
 
-    # --- contributed commands ---
+    # --- commands, ours and contributed ones ---
 
     def _contributed(self) -> dict[str, contributed.Named]:
         if self._found is None:
-            self._found = contributed.find(self._source, self.commands)
+            from runcoord.cli import contributed
+
+            self._found = contributed.find(self._source or contributed.installed, COMMANDS)
         return self._found
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [*self.commands, *self._contributed()]
+        return [*COMMANDS, *self._contributed()]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name in self.commands:
-            return self.commands[cmd_name]
+        if cmd_name in COMMANDS:
+            command = getattr(import_module(COMMANDS[cmd_name]), cmd_name)
+            assert isinstance(command, click.Command)
+            return command
         entry = self._contributed().get(cmd_name)
-        return contributed.load(entry).command if entry is not None else None
+        if entry is None:
+            return None
+        from runcoord.cli import contributed
+
+        return contributed.load(entry).command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         for title, names in (
-            ("Commands", self.commands),
+            ("Commands", COMMANDS),
             ("Commands of other packages", self._contributed()),
         ):
             found = {name: self.get_command(ctx, name) for name in names}
@@ -159,6 +173,8 @@ class App(click.Group):
         except BrokenPipeError:
             raise
         except Exception as error:  # noqa: BLE001 - the outermost frame: a fault is told, with its trace and its own code
+            import traceback
+
             trace = traceback.format_exc()
             if not session.json:
                 sys.stderr.write(trace)

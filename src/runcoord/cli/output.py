@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import io
-import json
 import math
 import os
 import re
-import shutil
 import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, TextIO
@@ -41,12 +39,12 @@ class Output:
     @property
     def width(self) -> int | None:
         """Columns of the terminal; ``None`` where the output is no terminal and nothing is to be cut."""
-        return shutil.get_terminal_size().columns if is_terminal(sys.stdout) else None
+        return _terminal_size().columns if is_terminal(sys.stdout) else None
 
     @property
     def height(self) -> int | None:
         """Lines of the terminal; ``None`` where the output is no terminal."""
-        return shutil.get_terminal_size().lines if is_terminal(sys.stdout) else None
+        return _terminal_size().lines if is_terminal(sys.stdout) else None
 
     def document(self, value: Any) -> None:
         """The one JSON document of a command."""
@@ -144,12 +142,18 @@ def _folded(lines: Iterable[Text | str], stream: TextIO | None) -> Iterable[Text
 
     from runcoord.cli.tables import wrapped
 
-    width = shutil.get_terminal_size().columns
+    width = _terminal_size().columns
     for line in lines:
         text = Text(line) if isinstance(line, str) else line
         indent = len(text.plain) - len(text.plain.lstrip(" "))
         for part in wrapped(text[indent:] if indent else text, width - indent):
             yield Text(" " * indent) + part
+
+
+def _terminal_size() -> os.terminal_size:
+    import shutil  # loads three modules for compression
+
+    return shutil.get_terminal_size()
 
 
 def is_terminal(stream: TextIO | None) -> bool:
@@ -168,6 +172,8 @@ def tolerate_unencodable() -> None:
 
 def json_text(value: Any, indent: int | None = None) -> str:
     """JSON that is safe to look at: no control or invisible character is in it unescaped."""
+    import json
+
     text = json.dumps(_plain(value), ensure_ascii=False, indent=indent, allow_nan=False, default=str)
     return _BEYOND_ASCII.sub(_json_escape, text)
 
@@ -184,6 +190,8 @@ def _plain(value: Any) -> Any:
 
 
 def _json_escape(match: re.Match[str]) -> str:
+    import json
+
     character = match.group()
     return character if is_harmless(character) else json.dumps(character)[1:-1]
 

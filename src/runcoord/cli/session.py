@@ -5,20 +5,22 @@ from __future__ import annotations
 import os
 import sys
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from runcoord import Coordinator, Instant, Ports, open_coordinator
-from runcoord.cli.documents import bad_row_document
 from runcoord.cli.failures import Exit, Failure
 from runcoord.cli.output import Output
 from runcoord.errors import InvalidConfiguration, StoreUnavailable
-from runcoord.ports import BadRow, Clock
+
+if TYPE_CHECKING:  # an invocation that opens no store loads nothing of it
+    from pathlib import Path
+
+    from runcoord import Coordinator, Instant, Ports
+    from runcoord.ports import BadRow, Clock
 
 STORE_VARIABLE = "RUNCOORD_STORE"
-DEFAULT_FILE = Path("runcoord", "runs.db")
+DEFAULT_FILE = "runcoord/runs.db"
 
 
 @dataclass(slots=True)
@@ -44,6 +46,8 @@ class Session:
 
         This process serves no destinations, so it delivers nothing and leaves events to those that do.
         """
+        from runcoord import open_coordinator
+
         url = self.store or str(default_store())
         try:
             coordinator = open_coordinator(url, create=False, ports=self.ports)
@@ -63,6 +67,8 @@ class Session:
         """Say which rows could not be read, and leave with the code for it. Nothing is said of none."""
         if not bad and not more:
             return
+        from runcoord.cli.documents import bad_row_document
+
         total = len(bad) + more
         named = "; ".join(_bad_row(row) for row in bad[:BAD_ROWS_SAID])
         unnamed = f"; and {total - BAD_ROWS_SAID} more" if total > BAD_ROWS_SAID else ""
@@ -93,6 +99,8 @@ def leave(code: Exit) -> NoReturn:
 
 
 def instant(clock: Clock) -> Instant:
+    from runcoord import Instant
+
     return Instant(clock.wall(), clock.boottime(), clock.boot_id())
 
 
@@ -104,6 +112,8 @@ def default_store() -> Path:
 
     Raises :class:`~runcoord.errors.InvalidConfiguration` when the user has no home directory.
     """
+    from pathlib import Path
+
     given = os.environ.get("XDG_DATA_HOME", "")
     if (
         given and Path(given).is_absolute()
@@ -126,6 +136,8 @@ def default_store() -> Path:
 
 def default_store_text() -> str:
     """The default store for the help text, with ``~`` for the home directory."""
+    from pathlib import Path
+
     try:
         path = default_store()
     except InvalidConfiguration:

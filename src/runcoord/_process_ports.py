@@ -27,10 +27,27 @@ class Look:
     """Why it is unknown, in words."""
 
 
+@dataclass(frozen=True, slots=True)
+class Guarantees:
+    """What a table of processes can promise on this system."""
+
+    platform: str
+    durable_handle: bool
+    """A record names a process by a number that is never used a second time in one boot."""
+    pinned: bool
+    """A signal cannot reach a process that took the pid between the check and the signal. Else the check is
+    repeated immediately before the signal, and a gap of microseconds is left."""
+    group_in_one_step: bool
+    """:meth:`Processes.signal_group` works."""
+    ends_by_event: bool
+    """:meth:`Processes.wait` is told by the system. Else it asks again and again."""
+
+
 class PinnedProcess(Protocol):
     """One process held so that its pid cannot come to mean another one for whoever signals through this.
 
-    It is what it was when it was opened: signals go to that process or to nobody. Close it when done.
+    It is what it was when it was opened: signals go to that process or to nobody. Close it when done. Where a
+    system cannot hold processes (:attr:`Guarantees.pinned`), the check is repeated before the signal.
     """
 
     @property
@@ -38,7 +55,8 @@ class PinnedProcess(Protocol):
         """What was read of the pinned process itself (not the record that it was opened for)."""
 
     def look(self, recorded: ProcessIdentity) -> Look:
-        """Compare it with a record, reading while it is pinned."""
+        """Compare it with a record, reading while it is pinned. Raises
+        :class:`~runcoord.errors.ProbeFailed`."""
 
     def ended(self) -> bool:
         """Whether it has ended. A zombie has, unless other threads of it run. Never blocks."""
@@ -50,8 +68,9 @@ class PinnedProcess(Protocol):
     def signal(self, number: int) -> None:
         """Send a signal to exactly this process.
 
-        Raises :class:`~runcoord.errors.ProcessGone` when it has ended, :class:`~runcoord.errors.SignalDenied`
-        when the system does not permit it.
+        Raises :class:`~runcoord.errors.ProcessGone` when it has ended and is reaped (a zombie takes it in
+        silence), :class:`~runcoord.errors.SignalDenied` when the system does not permit it, and
+        :class:`~runcoord.errors.InvalidRequest` when it is one of :meth:`Processes.own`.
         """
 
     def close(self) -> None: ...
@@ -67,6 +86,12 @@ class Processes(Protocol):
     def habitat(self) -> Habitat:
         """Where this process lives; pids and start values mean something only within it."""
 
+    def guarantees(self) -> Guarantees:
+        """What can be promised here."""
+
+    def itself(self) -> ProcessIdentity:
+        """The identity of the process that holds the table; without a cookie."""
+
     def own(self) -> frozenset[int]:
         """Pids, groups and sessions that must never be signalled from here: this process, its group, its
         session, init."""
@@ -74,26 +99,35 @@ class Processes(Protocol):
     def identify(self, pid: int, cookie: str = "") -> ProcessIdentity:
         """Read the identity of a living process, to record it. ``cookie`` is put into it as given.
 
-        Raises :class:`~runcoord.errors.ProcessGone` or :class:`~runcoord.errors.ProbeFailed`.
+        Raises :class:`~runcoord.errors.ProcessGone`, also for a zombie,
+        :class:`~runcoord.errors.ProbeFailed`, and :class:`~runcoord.errors.InvalidRequest` for what is no pid
+        of a process that can be meant.
         """
 
     def open(self, identity: ProcessIdentity) -> PinnedProcess:
-        """Pin the recorded process, by its durable handle where it has one, else whoever has its pid now.
+        """Pin whoever has the recorded pid now; :meth:`PinnedProcess.look` then tells whether this is the
+        recorded process. One of :meth:`own` can be looked at too, but not signalled.
 
-        Raises :class:`~runcoord.errors.ProcessGone` when there is nobody (the durable handle is stale, no
-        such pid), :class:`~runcoord.errors.ProbeFailed` when it cannot be told, and
-        :class:`~runcoord.errors.InvalidRequest` for a pid that must not be signalled.
+        Raises :class:`~runcoord.errors.ProcessGone` when the recorded process has ended for certain (there is
+        no such pid; the machine was started anew since), :class:`~runcoord.errors.ProbeFailed` when nothing
+        can be told (another host, namespace or source; nothing can be read; no more handles), and
+        :class:`~runcoord.errors.InvalidRequest` for what is no pid of a process that can be meant.
         """
 
     def scan(self, members: Membership, seconds: float) -> Scan:
         """One pass over the table for the living members of a run; bounded by ``seconds``. A zombie is no
-        member, its living children are. Never raises for one process that cannot be read."""
+        member, its living children are. Never raises for one process that cannot be read.
+
+        Never members: those of :meth:`own`. Raises :class:`~runcoord.errors.InvalidRequest` for clues that
+        are no numbers of a run: 1, negative ones, our own group, and our own session unless we lead it.
+        """
 
     def pin(self, members: Membership, pid: int) -> PinnedProcess | None:
         """Pin one member that a scan saw, and check through the pin that it still is one. ``None`` when it is
-        gone, or no member any more.
+        gone, or no member any more, or handed over.
 
-        Raises :class:`~runcoord.errors.ProbeFailed` when the system has no more handles to give.
+        Raises :class:`~runcoord.errors.ProbeFailed` when the system has no more handles to give, and
+        :class:`~runcoord.errors.InvalidRequest` for one of :meth:`own`, and like :meth:`scan`.
         """
 
     def signal_group(self, leader: PinnedProcess, number: int) -> None:
@@ -102,15 +136,9 @@ class Processes(Protocol):
         :meth:`PinnedProcess.signal`, and :class:`~runcoord.errors.ProbeFailed` where the system cannot."""
 
     def wait(self, pinned: Sequence[PinnedProcess], seconds: float) -> None:
-        """Wait until one of them ends, or ``seconds`` are over. Told by the system, not by asking again and
-        again, wherever it can tell."""
-
-
-class Tended(Protocol):
-    """What :func:`~runcoord.tear_down` asks between two steps."""
-
-    def hurried(self) -> bool:
-        """Whether the grace is to end now. Asked after every wait."""
+        """Wait until all of them have ended, or ``seconds`` are over; returns at once when there are none.
+        May return earlier, so whoever calls looks again. Told by the system, not by asking again and again,
+        wherever it can tell."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,6 +65,7 @@ from runcoord._core.teardown import (
 )
 from runcoord._process_ports import (
     Ending,
+    Guarantees,
     Launcher,
     LaunchOrder,
     Look,
@@ -94,6 +95,7 @@ __all__ = [
     "Fate",
     "Found",
     "Group",
+    "Guarantees",
     "Habitat",
     "Held",
     "Ids",
@@ -305,9 +307,7 @@ class View(Protocol):
         """Ids of runs that finished before ``wall``, whose events are all delivered and whose processes are
         dealt with."""
 
-    def records(
-        self, kind: type[R], run_id: str, *, limit: int, bad: list[BadRow] | None = None
-    ) -> list[R]:
+    def records(self, kind: type[R], run_id: str, *, limit: int, bad: list[BadRow] | None = None) -> list[R]:
         """What is recorded of one kind for a run, in the order of its numbers. An identity of a form that is
         not known is a value, and no bad row."""
 

@@ -164,8 +164,77 @@ CLEAN_SCANS = 2
 """Scans in a row that must find nobody: a child may be born behind the back of one scan."""
 SCAN_SECONDS = 2.0
 """Longest time of one scan of the process table: a flood of processes makes reading it slow."""
+TEARDOWN_FIRST_PAUSE_SECONDS = 0.02
+"""First wait of a teardown before it looks for new members; it ends earlier when all that are known have. Doubles
+while nobody new is found."""
+TEARDOWN_MAX_PAUSE_SECONDS = 0.5
+"""Longest wait before a teardown looks for new members, and before it looks whether the grace was ended."""
+TEARDOWN_ROUNDS = 5_000
+"""Scans in one teardown: more than fit into the longest one, so they bound it only where no time passes."""
+DENIED_SECONDS = 1.0
+"""Time that a teardown goes on when only processes are left that it must not, or cannot, signal."""
+MAX_ENVIRONMENT_BYTES = 8 * 2**20
+"""Read of one process's environment: above the largest that Linux lets a program start with (6 MiB)."""
+MAX_PARENTS = 1024
+"""Parents that are followed from a process to see whether it is a descendant of a run: longer lines are cut as
+their upper ends die."""
 MAX_PROCESSES_REPORTED = 400
 """Processes that a teardown report names; the others are counted."""
+MAX_PROBLEMS_REPORTED = 20
+"""Different problems that a teardown report names."""
 MAX_PINNED = 4096
 """Processes that one teardown holds pinned at a time: each is a file descriptor. The others wait for the next
 round."""
+
+# --- git ---
+GIT_CALL_SECONDS = 10.0
+"""Longest time of one git process, and of several that run side by side; the checkout of a slow network drive
+answers in it. One that takes longer is killed, and what it was asked counts as unknown."""
+GIT_SECONDS = 60.0
+"""Longest time of all git processes of one snapshot, comparison or restoration: a file system that hangs must not
+take the longest time of a call for each worktree. What was not asked by then is unknown."""
+GIT_CALLS_AT_ONCE = 4
+"""Git processes side by side: they wait for the disk more than they compute."""
+GIT_OUTPUT_BYTES = 4 * 1024 * 1024
+"""What is read of one git process: the values of the largest accepted config file, with room."""
+GIT_SAYS_CHARACTERS = 300
+"""Length of git's first line of complaint in a report."""
+GIT_PARENT_DIRECTORIES = 256
+"""Directories above the caller's in which ``.git`` is looked for; a path has fewer."""
+GIT_CONFIG_BYTES = 1024 * 1024
+"""Size of a config file that is saved. A larger one is no config file, and is left alone."""
+GIT_SMALL_FILE_BYTES = 4096
+"""``.git``, ``HEAD``, ``gitdir`` and ``commondir``: a path and a few words."""
+GIT_WORKTREES = 256
+"""Linked worktrees of one repository that are saved, and in which git is asked how it behaves (two processes each,
+about a second for all); with more of them nothing is called verified."""
+GIT_ADMIN_FILES = 128
+"""Files saved of one worktree's registration: there are about ten, and some more during a rebase."""
+GIT_ADMIN_FILE_BYTES = 64 * 1024
+"""Size of such a file, the index apart. Beyond it there are logs only."""
+GIT_ADMIN_DEPTH = 4
+"""Directories inside of each other in one worktree's registration: ``logs/refs/bisect``, with room."""
+GIT_INDEX_BYTES = 1024 * 1024
+"""Size of a worktree's index that is copied, about ten thousand files; a larger one is made anew from HEAD."""
+GIT_SNAPSHOT_BYTES = 16 * 1024 * 1024
+"""All contents saved in one snapshot, the indexes among them; what does not fit is named as not saved."""
+GIT_MANIFEST_BYTES = 64 * 1024 * 1024
+"""Size of a manifest that is read: the contents as text, doubled by quoting, and the rest."""
+GIT_HOLDERS_SECONDS = 2.0
+"""Longest search for a process that holds a lock file; not done by then means unknown."""
+GIT_LOCK_LOOKS = 3
+"""Looks at an unheld lock: git closes a lock just before it renames it, so one look may come in between."""
+GIT_LOCK_LOOK_SECONDS = 0.05
+"""Time between two looks at an unheld lock."""
+
+# --- recovery of processes ---
+MAX_RECORDED_PROCESSES = 1_000
+"""Processes that an owner may record for one run; the others are found from those and by cookie."""
+MAX_MACHINE_VALUE_CHARACTERS = 400
+"""One field of a recorded identity: machine ids, namespaces, handles. The longest seen has 300."""
+MAX_PATH_CHARACTERS = 4_096
+"""Path of a file or directory that is recorded with a run (Linux: ``PATH_MAX``)."""
+SURVIVORS_NAMED = 20
+"""Survivors that a run and its event name; the rest are counted, and in the teardown report."""
+MAX_SURVIVOR_CHARACTERS = 200
+"""Name of a survivor, or why it survived."""

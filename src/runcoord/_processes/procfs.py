@@ -1,0 +1,144 @@
+"""Reading ``/proc``: what the kernel says of each process.
+
+Everything is read by number, so that what was read is about the process that is meant only if that one is
+pinned and still there *after* the read; whoever calls sees to that.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from dataclasses import dataclass
+
+from runcoord._core.limits import MAX_ENVIRONMENT_BYTES
+
+_KERNEL_THREAD = 0x00200000
+"""``PF_KTHREAD`` of the flags in ``/proc/PID/stat``."""
+_STAT_BYTES = 1024
+"""More than any ``stat`` line has: 52 numbers and a name of at most 64 bytes."""
+_ENVIRONMENT_CHUNK = 65_536
+
+GONE = frozenset({errno.ENOENT, errno.ESRCH})
+"""What reading says of a process that is not there any more, or has given its memory back."""
+CLOSED = frozenset({errno.EACCES, errno.EPERM})
+"""What it says of a process that is none of our business (``hidepid``, another user, not dumpable)."""
+
+
+@dataclass(slots=True)
+class Row:
+    """One line of the table, from one read of ``stat``, which the kernel writes at one moment."""
+
+    pid: int
+    state: str
+    parent: int
+    group: int
+    session: int
+    kernel: bool
+    threads: int
+    start: int
+    """Ticks after the boot, as the reader's time namespace has it."""
+    comm: bytes
+
+    @property
+    def ended(self) -> bool:
+        """A zombie whose other threads have ended too. A group of threads whose first one ended is in state
+        ``Z`` as well, and runs on."""
+        return self.state in "ZXx" and self.threads <= 1
+
+    @property
+    def name(self) -> str:
+        return self.comm.decode(errors="backslashreplace")
+
+
+class Procfs:
+    """One mounted ``/proc``, or files of a test that look like one."""
+
+    def __init__(self, root: str = "/proc") -> None:
+        self.root = root
+
+    def pids(self) -> list[int]:
+        """All process numbers that are shown, in the order of the kernel. Raises ``OSError``."""
+        return [int(name) for name in os.listdir(self.root) if name.isdecimal()]
+
+    def row(self, pid: int) -> Row:
+        """What the process with this number is now. Raises ``OSError``, and ``ValueError`` for a line that
+        cannot be understood."""
+        line = self._first_bytes(f"{pid}/stat", _STAT_BYTES)
+        # A name may contain anything, ") Z 1 1" too: it ends at the last parenthesis.
+        end = line.rindex(b")")
+        field = line[end + 2 :].split(None, 20)
+        return Row(
+            pid=pid,
+            state=field[0].decode("ascii"),
+            parent=int(field[1]),
+            group=int(field[2]),
+            session=int(field[3]),
+            kernel=bool(int(field[6]) & _KERNEL_THREAD),
+            threads=int(field[17]),
+            start=int(field[19]),
+            comm=line[line.index(b"(") + 1 : end],
+        )
+
+    def exit_code(self, pid: int) -> int | None:
+        """The wait status of a zombie, which the kernel shows to those who might trace it."""
+        line = self._first_bytes(f"{pid}/stat", _STAT_BYTES)
+        field = line[line.rindex(b")") + 2 :].split()
+        return int(field[49]) if field[0] == b"Z" and len(field) > 49 else None
+
+    def environment(self, row: Row) -> bytes | None:
+        """The block of the environment; ``None`` when it is closed to us. Raises ``OSError`` when the process
+        is gone.
+
+        All threads have the same memory. When the first one has ended it has none, and another is asked.
+        """
+        if row.state not in "ZXx":
+            return self._block(f"{row.pid}/environ")
+        for thread in os.listdir(f"{self.root}/{row.pid}/task"):
+            try:
+                block = self._block(f"{row.pid}/task/{thread}/environ")
+            except OSError as error:
+                if error.errno in GONE:
+                    continue  # the first thread, or one that ended just now
+                raise
+            if block != b"":
+                return block
+        return b""
+
+    def waiting_in(self, pid: int) -> str:
+        """The place in the kernel where it waits; empty when the kernel does not tell."""
+        try:
+            where = self._first_bytes(f"{pid}/wchan", 128).decode("ascii", "replace")
+        except OSError:
+            return ""
+        return "" if where == "0" else where
+
+    def text(self, name: str) -> str:
+        """The first kilobyte of a file, stripped. Raises ``OSError``."""
+        return self._first_bytes(name, 1024).decode("ascii", "replace").strip()
+
+    def link(self, name: str) -> str:
+        """What a link says. Raises ``OSError``."""
+        return os.readlink(f"{self.root}/{name}")
+
+    def _first_bytes(self, name: str, count: int) -> bytes:
+        file = os.open(f"{self.root}/{name}", os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            return os.read(file, count)
+        finally:
+            os.close(file)
+
+    def _block(self, name: str) -> bytes | None:
+        try:
+            file = os.open(f"{self.root}/{name}", os.O_RDONLY | os.O_CLOEXEC)
+        except OSError as error:
+            if error.errno in CLOSED:
+                return None
+            raise
+        try:
+            block = chunk = os.read(file, _ENVIRONMENT_CHUNK)
+            while len(chunk) == _ENVIRONMENT_CHUNK and len(block) < MAX_ENVIRONMENT_BYTES:
+                chunk = os.read(file, _ENVIRONMENT_CHUNK)
+                block += chunk
+            return block
+        finally:
+            os.close(file)

@@ -1,0 +1,196 @@
+"""One pass over the table: who belongs to a run.
+
+Cheap clues first, which stand in ``stat``: group, session, line of parents. The environment is read of those
+that are not known by then, and of members when a run may hand processes over. Everything is closed under
+"child of a member", and what is handed over takes its descendants with it.
+
+A pass sees each process at another moment, and a child may be born behind its back: that nobody is left is
+proved by two passes in a row.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+
+from runcoord._core.identity import Habitat, ProcessIdentity
+from runcoord._core.lineage import belongs, handed_over
+from runcoord._core.teardown import Found, Membership, Scan, Scope, Sighting
+from runcoord._processes.procfs import CLOSED, GONE, Procfs, Row
+from runcoord.errors import ProbeFailed
+
+_CLUES = tuple(Found)
+_BIT = {clue: 1 << place for place, clue in enumerate(_CLUES)}
+_RECORDED, _GROUP, _SESSION = _BIT[Found.RECORDED], _BIT[Found.GROUP], _BIT[Found.SESSION]
+_DESCENDANT, _COOKIE = _BIT[Found.DESCENDANT], _BIT[Found.COOKIE]
+_SETS = tuple(
+    frozenset(clue for clue in _CLUES if bits & _BIT[clue]) for bits in range(1 << len(_CLUES))
+)  # one set for each combination, not one for each process
+
+IsRecorded = Callable[[ProcessIdentity], bool]
+"""Whether the recorded process is there, and this is proved."""
+
+
+class TimeIsOver(Exception):
+    """The pass took longer than it may."""
+
+
+class Pass:
+    """One pass. ``never`` are processes that are no members whatever is known of them."""
+
+    def __init__(
+        self,
+        proc: Procfs,
+        habitat: Habitat,
+        members: Membership,
+        never: frozenset[int],
+        seconds: float,
+    ) -> None:
+        self.proc = proc
+        self.habitat = habitat
+        self.members = members
+        self.never = never
+        self.until = time.monotonic() + seconds
+        self.rows: dict[int, Row] = {}
+        self.children: dict[int, list[int]] = {}
+        self.found: dict[int, int] = {}
+        self.blocks: dict[int, bytes | None] = {}
+        self.closed: set[int] = set()
+        self.spared: set[int] = set()
+
+    def run(self, is_recorded: IsRecorded) -> Scan:
+        """Make the pass. Raises nothing that is about one process."""
+        problem = ""
+        try:
+            self._read_rows()
+            self._find(is_recorded)
+            self._spare()
+        except TimeIsOver:
+            problem = f"time was over after {len(self.rows)} processes"
+        except OSError as error:
+            problem = f"{self.proc.root} cannot be read: {error.strerror}"
+        except ProbeFailed as error:
+            problem = error.problem
+        return Scan(
+            members=self._sightings(pid for pid in self.found if pid not in self.spared),
+            spared=self._sightings(pid for pid in self.found if pid in self.spared),
+            unreadable=len(self.closed - self.found.keys()),
+            complete=not problem,
+            problem=problem or self._hidden(),
+        )
+
+    def _read_rows(self) -> None:
+        proc, rows, children, now, until = self.proc, self.rows, self.children, time.monotonic, self.until
+        for pid in proc.pids():
+            if now() > until:
+                raise TimeIsOver
+            try:
+                row = proc.row(pid)
+            except ValueError:
+                self.closed.add(pid)
+                continue
+            except OSError as error:
+                if error.errno in CLOSED:
+                    self.closed.add(pid)
+                elif error.errno not in GONE:
+                    raise
+                continue
+            if row.kernel or row.ended:
+                continue  # nobody's; and what has ended has no children any more
+            rows[pid] = row
+            children.setdefault(row.parent, []).append(pid)
+
+    def _find(self, is_recorded: IsRecorded) -> None:
+        members, found = self.members, self.found
+        whole_tree = members.scope is Scope.TREE
+        for identity in members.recorded:
+            if identity.pid in self.rows and is_recorded(identity):
+                self._add(identity.pid, _RECORDED)
+        for pid, row in self.rows.items():
+            if members.group and row.group == members.group:
+                self._add(pid, _GROUP)
+            if whole_tree and members.session and row.session == members.session:
+                self._add(pid, _SESSION)
+        if not whole_tree:
+            return
+        self._descend(list(found))
+        if members.ancestor:
+            self._descend([members.ancestor])
+        if members.cookie:
+            for pid, row in self.rows.items():
+                if pid not in found and pid not in self.never and belongs(self._block(row), members.cookie):
+                    self._add(pid, _COOKIE)
+                    self._descend([pid])
+
+    def _add(self, pid: int, bit: int) -> None:
+        if pid not in self.never:
+            self.found[pid] = self.found.get(pid, 0) | bit
+
+    def _descend(self, open_ends: list[int]) -> None:
+        """Everything below these; each process is gone into once."""
+        found, never = self.found, self.never
+        while open_ends:
+            for child in self.children.get(open_ends.pop(), ()):
+                bits = found.get(child, 0)
+                if child in never or bits & _DESCENDANT:
+                    continue
+                found[child] = bits | _DESCENDANT
+                open_ends.append(child)
+
+    def _spare(self) -> None:
+        """What was handed over, and everything below it."""
+        if not self.members.spared:
+            return
+        marked = []
+        for pid in self.found:
+            block = self._block(self.rows[pid])
+            if handed_over(block, self.members.spared):
+                marked.append(pid)
+            if self.members.cookie and belongs(block, self.members.cookie):
+                self.found[pid] |= _COOKIE
+        while marked:
+            pid = marked.pop()
+            if pid not in self.spared:
+                self.spared.add(pid)
+                marked.extend(child for child in self.children.get(pid, ()) if child in self.found)
+
+    def _block(self, row: Row) -> bytes:
+        """The environment; empty when it cannot be read, which is counted."""
+        pid = row.pid
+        if pid not in self.blocks:
+            if time.monotonic() > self.until:
+                raise TimeIsOver
+            self.blocks[pid] = environment_of(self.proc, row)
+            if self.blocks[pid] is None:
+                self.closed.add(pid)
+        return self.blocks[pid] or b""
+
+    def _sightings(self, pids: Iterable[int]) -> tuple[Sighting, ...]:
+        rows, habitat, found, proc = self.rows, self.habitat, self.found, self.proc
+        cookie = self.members.cookie
+        return tuple(
+            Sighting(
+                identity=ProcessIdentity(pid, rows[pid].start, habitat, cookie=cookie),
+                found=_SETS[found[pid]],
+                state=rows[pid].state,
+                name=rows[pid].name,
+                parent=rows[pid].parent,
+                # Read of those alone that a signal may not reach.
+                waiting_in=proc.waiting_in(pid) if rows[pid].state == "D" else "",
+            )
+            for pid in sorted(pids)
+        )
+
+    def _hidden(self) -> str:
+        """What a complete pass could not see. Init is hidden only where everybody else's processes are."""
+        if 1 in self.rows or not self.rows or 1 in self.closed:
+            return ""
+        return f"{self.proc.root} hides processes of other users (hidepid)"
+
+
+def environment_of(proc: Procfs, row: Row) -> bytes | None:
+    """The environment; ``None`` when it is closed to us, empty when the process is gone."""
+    try:
+        return proc.environment(row)
+    except OSError as error:
+        return b"" if error.errno in GONE else None

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from runcoord._heartbeat import Hold, HoldReport
     from runcoord._outbox import DrainReport
     from runcoord._recoverer import SweepReport
+    from runcoord._teardown import tear_down
     from runcoord.errors import DestinationRefused, Happened, Refused, RuncoordError, StoreError
     from runcoord.ports import BadRow, Message, Ports
 
@@ -63,6 +64,7 @@ else:  # unseen by type checkers, to which any name would be one that is found l
         "_heartbeat": ("Hold", "HoldReport"),
         "_outbox": ("DrainReport",),
         "_recoverer": ("SweepReport",),
+        "_teardown": ("tear_down",),
         "errors": ("DestinationRefused", "Happened", "Refused", "RuncoordError", "StoreError"),
         "ports": ("BadRow", "Message", "Ports"),
     }
@@ -125,6 +127,7 @@ __all__ = [
     "ThreadBounded",
     "__version__",
     "open_coordinator",
+    "tear_down",
 ]
 
 

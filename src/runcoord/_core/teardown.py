@@ -1,24 +1,16 @@
-"""Ending all processes of a run: who belongs to it, how they are asked and killed, what is reported.
+"""Ending all processes of a run, the values: who belongs to it, what a scan saw, what is reported.
 
-The plan is pure: it is told what a scan saw and how much time went by, and says what to do next.
-
-    ask     TERM and CONT to every member that was not asked yet (a stopped one cannot hear TERM alone);
-            with a grace of zero this phase is left out
-    kill    KILL to every member, again and again, because members may fork while they die
-    done    two scans in a row found nobody, or the deadline is past and who is left is named
-
-The emptiness of the whole set drives it, not the end of the first process. A zombie is nobody.
+What is done in which order is decided in :mod:`runcoord._core.teardown_plan`.
 """
 
 from __future__ import annotations
 
 import enum
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from runcoord._core.identity import ProcessIdentity
-from runcoord._core.limits import CLEAN_SCANS, KILL_SECONDS
 
 
 class Scope(enum.StrEnum):
@@ -91,66 +83,6 @@ class Scan:
     problem: str = ""
 
 
-class Phase(enum.StrEnum):
-    ASK = "ask"
-    KILL = "kill"
-    DONE = "done"
-
-
-@dataclass(frozen=True, slots=True)
-class NextStep:
-    """What to do now: signal these members (by pid), then wait ``wait`` seconds at most for one to end."""
-
-    phase: Phase
-    signal: frozenset[int] = frozenset()
-    wait: float = 0.0
-
-
-@dataclass(slots=True)
-class TeardownPlan:
-    """Decides each step of one teardown. ``seconds`` are counted from its beginning."""
-
-    grace: float
-    kill_seconds: float = KILL_SECONDS
-    asked: set[int] = field(default_factory=set)
-    """Members (by pid of a pinned process) that were asked to end."""
-    clean: int = 0
-    """Scans in a row that found nobody."""
-    rounds: int = 0
-    hurried: bool = False
-    """The grace was ended early."""
-    kill_since: float | None = None
-
-    def hurry(self) -> None:
-        """End the grace now: a second Ctrl-C."""
-        self.hurried = True
-
-    def next_step(self, scan: Scan, seconds: float) -> NextStep:
-        """What to do after this scan."""
-        self.rounds += 1
-        members = frozenset(each.identity.pid for each in scan.members)
-        if not members and scan.complete:
-            self.clean += 1
-            if self.clean >= CLEAN_SCANS:
-                return NextStep(Phase.DONE)
-            return NextStep(self._phase(seconds))
-        self.clean = 0
-        if self._phase(seconds) is Phase.ASK:
-            new = members - self.asked
-            self.asked |= new
-            return NextStep(Phase.ASK, new, self.grace - seconds)
-        if self.kill_since is None:
-            self.kill_since = seconds
-        left = self.kill_since + self.kill_seconds - seconds
-        if left <= 0:
-            return NextStep(Phase.DONE)
-        return NextStep(Phase.KILL, members, left)
-
-    def _phase(self, seconds: float) -> Phase:
-        asking = not self.hurried and self.kill_since is None and seconds < self.grace
-        return Phase.ASK if asking else Phase.KILL
-
-
 class Fate(enum.StrEnum):
     """What became of one process."""
 
@@ -166,9 +98,10 @@ class Fate(enum.StrEnum):
     STRANGER = "stranger"
     """The recorded pid belongs to somebody else now: the recorded process is gone, this one untouched."""
     UNKNOWN = "unknown"
-    """It could not be told whether this is the recorded process, so it was not touched."""
+    """It could not be told whether this is the recorded process, or it could not be held to be signalled; so
+    it was not touched."""
     DENIED = "denied"
-    """The system refused the signal."""
+    """It lives, and the system refused the signal."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -205,6 +205,12 @@ class DirectoryUnusable(LaunchFailed):
     code = "directory-unusable"
 
 
+class GitStateUnsaved(ProcessError):
+    """The state of the caller's git checkout could not be written down. Nothing was started."""
+
+    code = "git-state-unsaved"
+
+
 class DepthExceeded(Refused):
     """Runs have started runs as deep as is allowed, or the depth cannot be understood. Nothing was started.
 

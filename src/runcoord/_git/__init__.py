@@ -1,0 +1,58 @@
+"""The git state of the caller's checkout: snapshot before a run, restoration after a failed one.
+
+taking          the snapshot
+restoring       putting back and comparing
+checkouts       finding the repository by files; whether it is still the same
+observing       the state as it is now
+configs         config files and their values
+heads           HEAD
+registrations   linked worktrees
+behaving        how git behaves in a work tree
+comparing       what differs, and what of it can be put back
+putting_back    writing single things
+locks           lock files left behind
+manifest        a snapshot on disk
+records         values to JSON and back
+calls           git processes within bounds
+environment     which variables bind git to a repository
+entries         single files, looked at without being led astray
+values          what is known at one moment
+reports         what differs, and what was done about it
+"""
+
+from __future__ import annotations
+
+from runcoord._git.environment import scrubbed
+from runcoord._git.manifest import load
+from runcoord._git.reports import (
+    Agreement,
+    Difference,
+    DriftReport,
+    Outcome,
+    RestoreReport,
+    Result,
+    Step,
+    What,
+)
+from runcoord._git.restoring import drift, restore
+from runcoord._git.taking import take
+from runcoord._git.values import Absence, GitSnapshot, NoSnapshot
+
+__all__ = [
+    "Absence",
+    "Agreement",
+    "Difference",
+    "DriftReport",
+    "GitSnapshot",
+    "NoSnapshot",
+    "Outcome",
+    "RestoreReport",
+    "Result",
+    "Step",
+    "What",
+    "drift",
+    "load",
+    "restore",
+    "scrubbed",
+    "take",
+]

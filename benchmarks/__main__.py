@@ -1,7 +1,7 @@
 """``python benchmarks [NAME ...]``: print the ratios that the project promises, measured here and now.
 
-Names: verbs, recovery, plugin, loading; all of them by default. Nothing is asserted: a clock is no judge on
-a shared machine. Growth is asserted by counting, in the tests.
+Names: start, verbs, recovery, plugin, loading; all of them by default. Nothing is asserted: a clock is no
+judge on a shared machine. Growth is asserted by counting, in the tests.
 """
 
 from __future__ import annotations
@@ -11,11 +11,17 @@ import tempfile
 from pathlib import Path
 
 import recovery
+import start
 import verbs
 
 import plugin
 
-GROUPS = {"verbs": verbs.measure, "recovery": recovery.measure, "plugin": plugin.measure}
+GROUPS = {
+    "start": start.measure,
+    "verbs": verbs.measure,
+    "recovery": recovery.measure,
+    "plugin": plugin.measure,
+}
 
 
 def main(names: list[str]) -> int:

@@ -62,12 +62,13 @@ def changes_of(before: Run, decision: Decision, now: Instant, groups: Groups) ->
     """What one decision writes."""
     run = decision.run
     events = () if decision.event is None else (decision.event,)
-    counted = Counted()
-    if run.state is State.FINISHED and before.state is not State.FINISHED and run.spec.group:
+    group = None
+    if run.spec.group and run.state is State.FINISHED and before.state is not State.FINISHED:
         counted = groups.count(run, now)
+        group = counted.group
         if counted.summary is not None:
             events = (*events, counted.summary)
-    changes = [Change(before=before, run=run, new_events=events, group=counted.group)]
+    changes = [Change(before, run, events, group=group)]
     if decision.successor is not None:
         changes.append(creation(decision.successor))
     return changes

@@ -24,7 +24,7 @@ from runcoord._core.model import (
 )
 from runcoord._core.settings import Settings
 from runcoord._log import say
-from runcoord.errors import InvalidRequest, KeyConflict, UndecodableRow, UnknownEvent, UnknownRun
+from runcoord.errors import InvalidRequest, UndecodableRow, UnknownEvent, UnknownRun, VersionConflict
 from runcoord.ports import BadRow, Change, Clock, Destination, Ids, Store, Transaction
 
 log = logging.getLogger("runcoord.coordinator")
@@ -103,22 +103,19 @@ class RunVerbs:
         digest = submission.content_hash(spec, asked_id, interruption_budget)
         run_id = asked_id or self.ids.new("run")
         key = submission.require_id("key", key or run_id)
-        with self.store.transaction("accept") as tx:
-            known = tx.command(key)
-            if known is not None:
-                submission.require_same_content(known, digest)
-                return self._receipt(_present(tx, known.run_id, "commands", key), replayed=True)
-            if tx.run(run_id) is not None:
-                raise KeyConflict(
-                    f"run id {run_id!r} is taken, under another key than {key!r}",
-                    remedy="Repeat the submission with its own key, or use a new run id.",
-                    key=key,
-                    run=run_id,
-                )
-            joined = submission.joined(tx.group(group) if group else None, spec)
-            now = instant(self.clock)
-            run = submission.accepted(run_id, spec, now)
-            tx.save([Change(run=run, command=Command(key, run_id, digest, now.wall), group=joined)])
+        try:
+            with self.store.transaction("accept") as tx:
+                known = tx.command(key)
+                if known is not None:
+                    submission.require_same_content(known, digest)
+                    return self._receipt(_present(tx, known.run_id, "commands", key), replayed=True)
+                joined = submission.joined(tx.group(group) if group else None, spec)
+                now = instant(self.clock)
+                run = submission.accepted(run_id, spec, now)
+                tx.save([Change(run=run, command=Command(key, run_id, digest, now.wall), group=joined)])
+        except VersionConflict as error:
+            # The key was seen to be free, under the lock: it is the run that is there already.
+            raise submission.taken(run_id, key) from error
         return self._receipt(run, replayed=False)
 
     def retry(self, run_id: str) -> Receipt:

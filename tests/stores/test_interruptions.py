@@ -28,7 +28,6 @@ ENTERED = [
     "_rolled_back",
     "_leave",
     "give_back",
-    "add",
     "__exit__",
 ]
 """Functions of the store at whose beginning a signal is handled, as Python does."""

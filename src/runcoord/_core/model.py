@@ -124,7 +124,7 @@ class Spec:
     """How many automatic retries its line gets after interruptions."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # no slots: see evolving.py
 class Run:
     """One run as it is stored."""
 
@@ -170,7 +170,7 @@ class Command:
     created_at: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # no slots: see evolving.py
 class Event:
     """Something to tell a destination: at least once, always with the same id and body."""
 

@@ -63,7 +63,8 @@ def require_text(field: str, value: str, most: int) -> None:
         )
     if len(value) > most:
         raise _too_long(field, len(value), most, "characters")
-    _encoded(field, value)
+    if not value.isascii():
+        _encoded(field, value)
 
 
 def require_json(field: str, value: Any) -> str:
@@ -146,6 +147,16 @@ def require_same_content(known: Command, digest: str) -> None:
             key=known.key,
             run=known.run_id,
         )
+
+
+def taken(run_id: str, key: str) -> KeyConflict:
+    """The refusal of new work under the id of a run that came with another key."""
+    return KeyConflict(
+        f"run id {run_id!r} is taken, under another key than {key!r}",
+        remedy="Repeat the submission with its own key, or use a new run id.",
+        key=key,
+        run=run_id,
+    )
 
 
 def joined(group: Group | None, spec: Spec) -> Group | None:

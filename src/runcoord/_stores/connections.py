@@ -18,6 +18,7 @@ from urllib.parse import quote
 
 from runcoord._stores.failures import translated
 from runcoord.errors import StoreUnavailable
+from runcoord.ports import Counters
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +99,8 @@ class Connections:
         self._links: weakref.WeakSet[Link] = weakref.WeakSet()
         self._closed = False
         self._pid = os.getpid()
+        self.counters = Counters()
+        """What all threads have done."""
         with _forking:
             _alive.add(self)
 
@@ -112,11 +115,12 @@ class Connections:
         """
         link: Link | None = getattr(self._threads, "link", None)
         with self._lock:
-            self._require_usable()
+            if self._closed or self._pid != os.getpid() or self.path in _unusable_here:
+                raise self._unusable()
             if link is None:
                 link = self._threads.link = Link()
                 self._links.add(link)
-            if link.in_use:
+            elif link.in_use:
                 if link.user() is not None:
                     raise RuntimeError("a transaction or view of this store is open already in this thread")
                 link.close()
@@ -130,12 +134,23 @@ class Connections:
                 raise
         return link
 
-    def give_back(self, link: Link, *, spoiled: bool = False) -> None:
-        """``spoiled``: close the connection, its state is not certain."""
+    def give_back(
+        self, link: Link, *, spoiled: bool = False, statements: int = 0, rows_written: int = 0
+    ) -> None:
+        """The block has ended, after so many statements, and ``rows_written`` were committed.
+
+        ``spoiled``: close the connection, its state is not certain.
+        """
         with self._lock:
-            link.in_use, link.user = False, _nobody
+            link.in_use = False
+            link.user = _nobody
             if spoiled or self._closed:
                 link.close()
+            counters = self.counters
+            counters.statements += statements
+            if rows_written:
+                counters.rows_written += rows_written
+                counters.commits += 1
 
     def close(self) -> None:
         """Close what is idle; what another thread is using is closed when it gives it back."""
@@ -143,13 +158,12 @@ class Connections:
             self._closed = True
             self._close_idle()
 
-    def _require_usable(self) -> None:
+    def _unusable(self) -> StoreUnavailable:
         if self._closed:
-            raise StoreUnavailable(
+            return StoreUnavailable(
                 f"the store is closed: {self.path}", remedy="Open it again.", path=self.path
             )
-        if self._pid != os.getpid() or self.path in _unusable_here:
-            raise forked_in_use(self.path)
+        return forked_in_use(self.path)
 
     def _connected(self) -> sqlite3.Connection:
         uri = f"file:{quote(os.fsencode(self.path))}?mode=rw"

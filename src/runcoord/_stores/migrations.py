@@ -83,10 +83,8 @@ MIGRATIONS: tuple[Migration, ...] = (
             ) WITHOUT ROWID""",
             # The usual key is the run's id itself, and needs no second way to it.
             "CREATE INDEX commands_of_run ON commands (run_id) WHERE key <> run_id",
-            # AUTOINCREMENT: a reader that follows the events by number must not miss one that got the
-            # number of a pruned one.
             """CREATE TABLE events (
-                seq INTEGER PRIMARY KEY AUTOINCREMENT,
+                seq INTEGER PRIMARY KEY,
                 event_id TEXT NOT NULL UNIQUE,
                 run_id TEXT NOT NULL,
                 kind TEXT NOT NULL,
@@ -104,7 +102,8 @@ MIGRATIONS: tuple[Migration, ...] = (
                 reason TEXT NOT NULL,
                 body TEXT NOT NULL
             )""",
-            "CREATE INDEX events_of_run ON events (run_id)",
+            # The usual event of a run is found by its id.
+            "CREATE INDEX events_of_run ON events (run_id) WHERE event_id <> run_id || '/finished'",
             """CREATE INDEX events_waiting ON events (state, due_boot, due_boottime, due_wall, owner)
                 WHERE state IN ('pending', 'sending')""",
             # Held ones, and those of an unknown state.
@@ -119,11 +118,16 @@ MIGRATIONS: tuple[Migration, ...] = (
                 stopped INTEGER NOT NULL,
                 interrupted INTEGER NOT NULL
             ) WITHOUT ROWID""",
+            # The highest number of an event that was there when events were last removed. A reader that
+            # follows them by number must not miss one that got the number of a removed one. AUTOINCREMENT
+            # says the same, but writes a page more with every event.
+            "CREATE TABLE removed (last_event INTEGER NOT NULL)",
+            "INSERT INTO removed VALUES (0)",
         ),
     ),
 )
 
-TABLES = frozenset({"runs", "commands", "events", "groups"})
+TABLES = frozenset({"runs", "commands", "events", "groups", "removed"})
 
 
 @dataclass(frozen=True, slots=True)

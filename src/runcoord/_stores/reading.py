@@ -6,7 +6,6 @@ import heapq
 import json
 import math
 import sqlite3
-import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from types import TracebackType
@@ -24,27 +23,12 @@ from runcoord._stores.failures import BINDING_ERRORS, is_bad_text, is_locked, tr
 from runcoord._stores.rows import Decoder, Row
 from runcoord._stores.waiting import LockWait
 from runcoord.errors import StoreError, UndecodableRow, UnknownRun
-from runcoord.ports import BadRow, Counters
+from runcoord.ports import BadRow
 
 T = TypeVar("T")
 Params = Sequence[object] | dict[str, object]
 _HIGHEST_SEQ = 2**63 - 1
 """SQLite gives no higher number to a row."""
-
-
-class Tally:
-    """Counts what all threads of one store do."""
-
-    def __init__(self) -> None:
-        self.total = Counters()
-        self._lock = threading.Lock()
-
-    def add(self, statements: int, rows_written: int) -> None:
-        """One block has ended, and ``rows_written`` were committed."""
-        with self._lock:
-            self.total.statements += statements
-            self.total.rows_written += rows_written
-            self.total.commits += rows_written > 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +55,8 @@ class _Page:
 class SqliteView:
     """Everything that one block reads is one state of the store."""
 
-    def __init__(self, connections: Connections, wait: LockWait, tally: Tally, verb: str) -> None:
-        self._connections, self._wait, self._tally, self._verb = connections, wait, tally, verb
-        self._path = connections.path
+    def __init__(self, connections: Connections, wait: LockWait, verb: str) -> None:
+        self._connections, self._wait, self._verb = connections, wait, verb
         self._statements = self._rows_written = 0
         self._link: Link | None = None
 
@@ -106,9 +89,14 @@ class SqliteView:
     def _leave(self, *, spoiled: bool) -> None:
         link = self._link
         if link is not None:
-            self._connections.give_back(link, spoiled=spoiled)
+            self._connections.give_back(
+                link, spoiled=spoiled, statements=self._statements, rows_written=self._rows_written
+            )
             self._link = None
-        self._tally.add(self._statements, self._rows_written)
+
+    @property
+    def _path(self) -> str:
+        return self._connections.path
 
     @property
     def _inherited(self) -> bool:

@@ -7,8 +7,10 @@ were seen to be right, which costs one look-up a row; only a new shape is examin
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import fields
 from typing import Any, NoReturn, TypeVar
 
+from runcoord._core.evolving import assembled
 from runcoord._core.model import (
     Command,
     Deadline,
@@ -119,6 +121,9 @@ _OUTCOMES: dict[str | None, Outcome | None] = {None: None, **{each.value: each f
 _EVENT_STATES: dict[str, EventState] = {state.value: state for state in EventState}
 _EVENT_KINDS: dict[str, EventKind] = {kind.value: kind for kind in EventKind}
 
+_RUN_FIELDS = tuple(field.name for field in fields(Run))
+_EVENT_FIELDS = tuple(field.name for field in fields(Event))
+
 _right_shapes: dict[str, set[tuple[type, ...]]] = {table: set() for table in _TYPES}
 
 
@@ -183,7 +188,7 @@ def decode_run(row: Row) -> Run:
         or notes < 0
     ):
         _bad("runs", run_id, _problem_of_run(dict(zip(RUN_COLUMNS, row, strict=True))))
-    return Run(
+    values = (
         run_id,
         Spec(payload, destination, agent, task, conversation_key, group, group_size, budget),
         created_at, line, retry_of, interruptions,
@@ -191,6 +196,7 @@ def decode_run(row: Row) -> Run:
         started_at, finished_at, stop_requested_at, stop_reason, progress, notes,
         outcome, reported, error, result, truncated != 0, late != 0, retried_as,
     )  # fmt: skip
+    return assembled(Run, zip(_RUN_FIELDS, values, strict=True))
 
 
 _UNKNOWN: Any = object()
@@ -218,17 +224,20 @@ def _problem_of_run(row: dict[str, Any]) -> str:
 
 
 def run_changing(run: Run) -> Params:
-    """The values of ``RUN_CHANGING``."""
+    """The values of ``RUN_CHANGING``.
+
+    ``_value_`` is what ``value`` gives, without a call for each.
+    """
     lease = run.lease
     return (
-        run.state.value, run.version, run.epoch, run.owner,
+        run.state._value_, run.version, run.epoch, run.owner,
         None if lease is None else lease.wall,
         None if lease is None else lease.boottime,
         None if lease is None else lease.boot_id,
         run.lease_seconds, run.started_at, run.finished_at, run.stop_requested_at, run.stop_reason,
         run.progress, run.notes,
-        None if run.outcome is None else run.outcome.value,
-        None if run.reported is None else run.reported.value,
+        None if run.outcome is None else run.outcome._value_,
+        None if run.reported is None else run.reported._value_,
         run.error, run.result, run.result_truncated, run.late, run.retried_as,
     )  # fmt: skip
 
@@ -264,18 +273,19 @@ def decode_event(row: Row) -> Event:
         _bad("events", event_id, f"attempt is {attempt}, failures is {failures}")
     if state is EventState.SENDING and not (owner and attempt):
         _bad("events", event_id, f"it is being sent by {owner or 'nobody'!r} at attempt {attempt}")
-    return Event(
+    values = (
         event_id, run_id, kind, destination, body, created_at, state,
         Deadline(due_wall, due_boottime, due_boot),
         attempt, owner, reason, delivered_at, told != 0, failures, seq,
     )  # fmt: skip
+    return assembled(Event, zip(_EVENT_FIELDS, values, strict=True))
 
 
 def event_changing(event: Event) -> Params:
     """The values of ``EVENT_CHANGING``."""
     due = event.due
     return (
-        event.destination, event.state.value, due.wall, due.boottime, due.boot_id,
+        event.destination, event.state._value_, due.wall, due.boottime, due.boot_id,
         event.attempt, event.owner, event.reason, event.delivered_at, event.told, event.failures,
     )  # fmt: skip
 
@@ -283,7 +293,7 @@ def event_changing(event: Event) -> Params:
 def encode_new_event(event: Event) -> Params:
     """The values of ``EVENT_FIXED`` and ``EVENT_CHANGING``; the store gives the number."""
     return (
-        event.event_id, event.run_id, event.kind.value, event.body, event.created_at, *event_changing(event)
+        event.event_id, event.run_id, event.kind._value_, event.body, event.created_at, *event_changing(event)
     )  # fmt: skip
 
 

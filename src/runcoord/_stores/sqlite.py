@@ -20,7 +20,7 @@ from runcoord._stores import statements
 from runcoord._stores.connections import Connections, Tuning
 from runcoord._stores.failures import is_locked, translated
 from runcoord._stores.migrations import MIGRATIONS, Migration
-from runcoord._stores.reading import SqliteView, Tally
+from runcoord._stores.reading import SqliteView
 from runcoord._stores.waiting import LockWait, at_random
 from runcoord._stores.writing import SqliteTransaction
 from runcoord.errors import StoreDamaged, StoreError, StoreFull, StoreReadOnly, StoreUnavailable
@@ -39,20 +39,19 @@ class SqliteStore:
         self.path = path
         self._tuning = tuning
         self._wait = wait
-        self._tally = Tally()
         self._connections = Connections(path, tuning, self._set_up)
 
     def transaction(self, verb: str) -> SqliteTransaction:
         """Reading and writing under the write lock, for which it waits a bounded time."""
-        return SqliteTransaction(self._connections, self._wait, self._tally, verb)
+        return SqliteTransaction(self._connections, self._wait, verb)
 
     def view(self, verb: str) -> SqliteView:
         """Reading one state of the store. Keep it short: with a rollback journal a commit waits for it."""
-        return SqliteView(self._connections, self._wait, self._tally, verb)
+        return SqliteView(self._connections, self._wait, verb)
 
     @property
     def counters(self) -> Counters:
-        return self._tally.total
+        return self._connections.counters
 
     def close(self) -> None:
         """Close every connection. Closing twice changes nothing; any later use raises

@@ -17,6 +17,7 @@ sorter each (an empty sweep 380 us instead of 14).
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from runcoord._stores.rows import (
@@ -57,14 +58,29 @@ def _both_ways(*parts: str) -> BothWays:
     def text(bound: str, order: str) -> str:
         if len(parts) == 1:
             return f"{parts[0]} {bound} ORDER BY seq{order} LIMIT :limit"
-        found = " UNION ALL ".join(f"{part} {bound}" for part in parts)
-        return f"SELECT * FROM ({found}) ORDER BY +seq{order} LIMIT :limit"
+        return f"SELECT * FROM ({_union(parts, bound)}) ORDER BY +seq{order} LIMIT :limit"
 
+    return _with_bounds(text)
+
+
+def _merged_both_ways(*parts: str) -> BothWays:
+    """The same of several that each find their rows in the list's order: merged as they come, not sorted."""
+    return _with_bounds(lambda bound, order: f"{_union(parts, bound)} ORDER BY seq{order} LIMIT :limit")
+
+
+def _union(parts: Sequence[str], bound: str) -> str:
+    return " UNION ALL ".join(f"{part} {bound}" for part in parts)
+
+
+def _with_bounds(text: Callable[[str, str], str]) -> BothWays:
     return BothWays(text("seq > :after", ""), text("seq <= :last", " DESC"))
 
 
 _RUN, _EVENT = _names(RUN_COLUMNS), _names(EVENT_COLUMNS)
 _KNOWN_EVENT_STATES = "'pending', 'sending', 'held', 'delivered'"
+#: The event that nearly every run has, and no other: found by its id, so that the index ``events_of_run``
+#: need not be written for it.
+_USUAL, _UNUSUAL = "event_id = {} || '/finished'", "event_id <> run_id || '/finished'"
 
 # --- transactions ---
 BEGIN_READ = "BEGIN DEFERRED"
@@ -168,11 +184,15 @@ SELECT run_id FROM (
     SELECT run_id FROM runs {_WAITING} AND run_id > :after AND state > 'accepted'
 ) ORDER BY +run_id LIMIT :limit"""
 #: Finished runs that are old enough to prune and have nothing left to deliver, longest finished first.
-FINISHED_BEFORE = """
+FINISHED_BEFORE = f"""
 SELECT run_id FROM runs INDEXED BY runs_finished
 WHERE state = 'finished' AND finished_at < :wall AND NOT EXISTS (
+    SELECT 1 FROM events
+    WHERE {_USUAL.format("runs.run_id")} AND events.run_id = runs.run_id AND events.state <> 'delivered'
+) AND NOT EXISTS (
     SELECT 1 FROM events INDEXED BY events_of_run
-    WHERE events.run_id = runs.run_id AND events.state <> 'delivered'
+    WHERE events.run_id = runs.run_id AND {_UNUSUAL.replace("run_id", "events.run_id")}
+    AND events.state <> 'delivered'
 ) ORDER BY finished_at, seq LIMIT :limit"""
 
 # --- lists of events ---
@@ -181,10 +201,13 @@ _PARKED = "INDEXED BY events_parked WHERE state <> 'pending' AND state <> 'sendi
 #: All events.
 EVENTS_ALL = _both_ways(f"SELECT {_EVENT} FROM events NOT INDEXED WHERE")
 #: Events of one run, of any state or of those in a JSON array.
-EVENTS_OF_RUN = _both_ways(
-    f"SELECT {_EVENT} FROM events INDEXED BY events_of_run WHERE run_id = :run_id"
-    " AND (:any OR state IN (SELECT value FROM json_each(:states))"
+_OF_RUN = (
+    "run_id = :run_id AND (:any OR state IN (SELECT value FROM json_each(:states))"
     f" OR state NOT IN ({_KNOWN_EVENT_STATES})) AND"
+)
+EVENTS_OF_RUN = _merged_both_ways(
+    f"SELECT {_EVENT} FROM events WHERE {_USUAL.format(':run_id')} AND {_OF_RUN}",
+    f"SELECT {_EVENT} FROM events INDEXED BY events_of_run WHERE {_UNUSUAL} AND {_OF_RUN}",
 )
 #: Pending events, or those being sent; costs what waits.
 EVENTS_WAITING = _both_ways(f"SELECT {_EVENT} FROM events {_UNDELIVERED} AND state = :state AND")
@@ -260,8 +283,9 @@ INSERT_RUN = f"INSERT INTO runs ({_RUN}) VALUES ({_marks(len(RUN_COLUMNS))})"
 UPDATE_RUN = f"UPDATE runs SET {_set(RUN_CHANGING)} WHERE run_id = ? AND version = ?"
 INSERT_COMMAND = f"INSERT INTO commands ({_names(COMMAND_COLUMNS)}) VALUES ({_marks(len(COMMAND_COLUMNS))})"
 INSERT_EVENT = (
-    f"INSERT INTO events ({_names([*EVENT_FIXED, *EVENT_CHANGING])})"
-    f" VALUES ({_marks(len(EVENT_FIXED) + len(EVENT_CHANGING))})"
+    f"INSERT INTO events ({_names(EVENT_COLUMNS)})"
+    " VALUES (max(ifnull((SELECT max(seq) FROM events), 0), (SELECT last_event FROM removed)) + 1,"
+    f" {_marks(len(EVENT_FIXED) + len(EVENT_CHANGING))})"
 )
 UPDATE_EVENT = f"UPDATE events SET {_set(EVENT_CHANGING)} WHERE event_id = ?"
 #: A group is written as a whole when a member joins or ends.
@@ -275,8 +299,13 @@ MARK_HELD_TOLD = f"UPDATE {_UNTOLD.replace(' WHERE ', ' SET told = 1 WHERE ')}"
 _OF_A_FINISHED_RUN = (
     "run_id = ? AND EXISTS (SELECT 1 FROM runs WHERE runs.run_id = ? AND runs.state = 'finished')"
 )
+#: Before events are removed: their numbers are not given again.
+NOTE_LAST_EVENT = """
+UPDATE removed SET last_event = (SELECT max(seq) FROM events)
+WHERE last_event < (SELECT max(seq) FROM events)"""
 #: Pruning: everything of one finished run, the run last.
-REMOVE_EVENTS = f"DELETE FROM events WHERE {_OF_A_FINISHED_RUN}"
+REMOVE_USUAL_EVENT = f"DELETE FROM events WHERE {_USUAL.format('?')} AND {_OF_A_FINISHED_RUN}"
+REMOVE_OTHER_EVENTS = f"DELETE FROM events WHERE {_UNUSUAL} AND {_OF_A_FINISHED_RUN}"
 REMOVE_OWN_COMMAND = f"DELETE FROM commands WHERE key = ? AND {_OF_A_FINISHED_RUN}"
 REMOVE_OTHER_COMMANDS = f"DELETE FROM commands WHERE key <> run_id AND {_OF_A_FINISHED_RUN}"
 REMOVE_RUN = "DELETE FROM runs WHERE run_id = ? AND state = 'finished'"

@@ -114,7 +114,9 @@ class SqliteTransaction(SqliteView):
         self._write(statements.MARK_HELD_TOLD, [()])
 
     def remove_runs(self, run_ids: Sequence[str]) -> None:
-        self._write(statements.REMOVE_EVENTS, [(run_id, run_id) for run_id in run_ids])
+        self._write(statements.NOTE_LAST_EVENT, [()])
+        self._write(statements.REMOVE_USUAL_EVENT, [(run_id, run_id, run_id) for run_id in run_ids])
+        self._write(statements.REMOVE_OTHER_EVENTS, [(run_id, run_id) for run_id in run_ids])
         self._write(statements.REMOVE_OWN_COMMAND, [(run_id, run_id, run_id) for run_id in run_ids])
         self._write(statements.REMOVE_OTHER_COMMANDS, [(run_id, run_id) for run_id in run_ids])
         self._write(statements.REMOVE_RUN, [(run_id,) for run_id in run_ids])

@@ -239,13 +239,16 @@ class RunsContract(StoreCase):
         self.save(*life("old", self.clock))
         self.save(*life("kept", self.clock))
         self.save(Change(run=accepted("open", self.now), command=Command("key-open", "open", "h", 1.0)))
+        self.saved_events(
+            *(event(f"{run_id}/note", Deadline.after(self.now, 0.0)) for run_id in ("old", "kept"))
+        )
         with self.store.transaction("prune") as tx:
             tx.remove_runs(["old", "open", "unknown"])
         with self.store.view("look") as view:
             require_equal([view.run("old"), view.command("key-old"), view.event("old/finished")], [None] * 3)
             require_equal(view.events(run_id="old", limit=9), [])
             require_equal(ids(view.runs(limit=9)), ["kept", "open"])
-            require_equal(ids(view.events(limit=9)), ["kept/finished"])
+            require_equal(ids(view.events(limit=9)), ["kept/finished", "kept/note"])
             assert view.command("key-kept"), "the command of another run is gone"
             assert view.command("key-open"), "the command of an unfinished run is gone"
 
@@ -256,3 +259,13 @@ class RunsContract(StoreCase):
         self.save(*life("r1", self.clock))
         with self.store.view("look") as view:
             require_equal([each.seq for each in view.events(limit=9)], [2], "a number is never given twice")
+
+    def test_numbers_go_on_after_the_newest_and_after_older_ones_were_pruned(self) -> None:
+        for run_id in ("r1", "r2"):
+            self.save(*life(run_id, self.clock))
+        for pruned, expected in (("r1", [2, 3]), ("r3", [2, 4])):
+            with self.store.transaction("prune") as tx:
+                tx.remove_runs([pruned])
+            self.save(*life("r3", self.clock))
+            with self.open().view("look") as view:
+                require_equal([each.seq for each in view.events(limit=9)], expected)

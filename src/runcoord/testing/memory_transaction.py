@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from operator import attrgetter
 from types import TracebackType
 from typing import Any, NoReturn, TypeVar
 
+from runcoord._core.evolving import evolved
 from runcoord.errors import StoreError, VersionConflict
 from runcoord.ports import Change, Event, EventState, Run, State
 from runcoord.testing.memory_data import MISSING, Opener
@@ -70,7 +70,7 @@ class MemoryTransaction(MemoryView):
 
     def mark_held_told(self) -> None:
         for event_id in self._untold_held():
-            self._put(self._data.events, event_id, replace(self._data.events[event_id], told=True))
+            self._put(self._data.events, event_id, evolved(self._data.events[event_id], told=True))
 
     def remove_runs(self, run_ids: Sequence[str]) -> None:
         data = self._data
@@ -106,7 +106,7 @@ class MemoryTransaction(MemoryView):
         self._require_absent("event", data.events, event.event_id)
         of_run = (*data.events_of_run.get(event.run_id, ()), event.event_id)
         self._put(data.events_of_run, event.run_id, of_run, counted=False)
-        self._put_event(replace(event, seq=self._next_number("events")))
+        self._put_event(evolved(event, seq=self._next_number("events")))
 
     def _save_event(self, event: Event) -> None:
         stored = self._data.events.get(event.event_id)
@@ -157,7 +157,7 @@ def _with_fixed(value: V, stored: V, fixed: tuple[str, ...]) -> V:
     """``value`` with what was fixed when it was first stored: an update changes none of that."""
     get = attrgetter(*fixed)
     before = get(stored)
-    return value if get(value) == before else replace(value, **dict(zip(fixed, before, strict=True)))
+    return value if get(value) == before else evolved(value, **dict(zip(fixed, before, strict=True)))
 
 
 def _sort(rows: dict[str, Any], order: Callable[[str], int]) -> None:

@@ -33,6 +33,7 @@ LADDER: tuple[frozenset[str], ...] = (
             "runcoord._ticker",
         }
     ),
+    frozenset({"runcoord._lookups", "runcoord._registration"}),
     frozenset({"runcoord._async_calls", "runcoord._coordinator", "runcoord._teardown"}),
     frozenset({"runcoord._sender", "runcoord._shim"}),
     frozenset({"runcoord._heartbeat", "runcoord._launching", "runcoord._outbox"}),

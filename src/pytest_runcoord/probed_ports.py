@@ -117,6 +117,10 @@ class _Written:
         self.wrote = True
         self._inner.remove_runs(run_ids)
 
+    def remove_owner(self, owner: str) -> None:
+        self.wrote = True
+        self._inner.remove_owner(owner)
+
     def __getattr__(self, name: str) -> object:
         return getattr(self._inner, name)
 

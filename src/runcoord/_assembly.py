@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import functools
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -21,7 +22,7 @@ from runcoord._recoverer import Recoverer, SweepReport
 from runcoord._stores.sqlite import open_sqlite
 from runcoord._ticker import Ticker
 from runcoord.errors import InvalidConfiguration
-from runcoord.ports import Destination, Ports, Store
+from runcoord.ports import Destination, Ports, Processes, Store
 
 SQLITE_SCHEME = "sqlite:///"
 
@@ -42,11 +43,20 @@ class Coordinator(RunVerbs):
         destinations: dict[str, Destination] | None,
     ) -> None:
         clock = ports.clock or SystemClock()
-        super().__init__(store, clock, ports.ids or SystemIds(), owner, settings, destinations)
+        table = ports.processes
+        super().__init__(
+            store,
+            clock,
+            ports.ids or SystemIds(),
+            owner,
+            settings,
+            destinations,
+            _real_table() if table is None else lambda: table,
+        )
         bounded, sleeper = ports.bounded or ThreadBounded(), ports.sleeper or SystemSleeper()
         # Of its own: destinations that do not return must not use up what heartbeats need.
         sending = ports.bounded or ThreadBounded(limits.MAX_STUCK_DESTINATIONS)
-        self._outbox = Outbox(store, clock, owner, destinations, sending)
+        self._outbox = Outbox(store, clock, owner, destinations, sending, self.registration)
         self._executor = Executor(self, self._outbox, bounded, sleeper)
         self.maintenance = Maintenance(
             self._outbox,
@@ -177,6 +187,18 @@ def open_coordinator(
             create=create,
         )
     return Coordinator(ports.wrap_store(store), ports, owner, settings or Settings(), table)
+
+
+def _real_table() -> Callable[[], Processes]:
+    """The machine's own table of processes, opened when it is first asked for."""
+
+    @functools.cache
+    def table() -> Processes:
+        from runcoord._processes import open_processes
+
+        return open_processes()
+
+    return table
 
 
 def _checked(destinations: Mapping[str, Destination]) -> dict[str, Destination]:

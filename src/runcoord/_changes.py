@@ -68,7 +68,7 @@ def changes_of(before: Run, decision: Decision, now: Instant, groups: Groups) ->
         group = counted.group
         if counted.summary is not None:
             events = (*events, counted.summary)
-    changes = [Change(before, run, events, group=group)]
+    changes = [Change(before, run, events, group=group, records=decision.records)]
     if decision.successor is not None:
         changes.append(creation(decision.successor))
     return changes

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any
 
-from runcoord._answers import Completion, EventList, Receipt, Renewal, RunList, StopReceipt
+from runcoord._answers import Completion, Receipt, Renewal, StopReceipt
 from runcoord._changes import Groups, changes_of, creation
 from runcoord._core import limits, requests, submission
 from runcoord._core.decide import Decision, decide, require_lease_seconds
@@ -22,14 +22,16 @@ from runcoord._core.model import (
     Run,
     State,
 )
+from runcoord._core.records import NewProcess, RecordedProcess, Snapshot, Terms
 from runcoord._core.settings import Settings
+from runcoord._core.teardown import TeardownReport
 from runcoord._log import say
-from runcoord.errors import InvalidRequest, UndecodableRow, UnknownEvent, UnknownRun, VersionConflict
-from runcoord.ports import BadRow, Change, Clock, Destination, Ids, Store, Transaction
+from runcoord._lookups import Lookups, present, unknown_run
+from runcoord._registration import Registration
+from runcoord.errors import InvalidRequest, UndecodableRow, UnknownEvent, VersionConflict
+from runcoord.ports import Change, Clock, Destination, Ids, Processes, Store, Transaction
 
 log = logging.getLogger("runcoord.coordinator")
-
-E = TypeVar("E", State, EventState)
 
 
 def instant(clock: Clock) -> Instant:
@@ -37,7 +39,7 @@ def instant(clock: Clock) -> Instant:
     return Instant(clock.wall(), clock.boottime(), clock.boot_id())
 
 
-class RunVerbs:
+class RunVerbs(Lookups):
     """What may be done with runs. Safe to use from several threads.
 
     Every verb that writes is one transaction. A :class:`~runcoord.errors.Refused` means that nothing
@@ -52,6 +54,7 @@ class RunVerbs:
         owner: str,
         settings: Settings,
         destinations: dict[str, Destination] | None,
+        table: Callable[[], Processes] | None = None,
     ) -> None:
         self.store = store
         self.clock = clock
@@ -59,6 +62,9 @@ class RunVerbs:
         self.owner = submission.require_id("owner", owner)
         self.settings = settings
         self.destinations = destinations
+        self.table = table
+        """Gives the table of processes; ``None`` where processes are not looked at."""
+        self.registration = Registration(self.owner, table)
         self.on_event: Callable[[], None] = _nothing
         """Called after an event became due, so that whoever delivers need not wait for the next sweep."""
 
@@ -77,6 +83,9 @@ class RunVerbs:
         group: str = "",
         group_size: int = 0,
         interruption_budget: int | None = None,
+        lineage: str = "",
+        depth: int = 0,
+        live_runs_cap: int = 0,
     ) -> Receipt:
         """Accept work durably: once this returns, the run is there after any crash.
 
@@ -86,8 +95,14 @@ class RunVerbs:
         terminal event is then held for the operator. A key is remembered as long as its run: where finished
         runs are pruned, a repetition after that is new work.
 
+        ``lineage`` names what a line of runs within runs began with, and ``depth`` says how many are around
+        this one; they are no part of the content. With a ``live_runs_cap`` (0: none) so many runs of one
+        lineage may be unfinished, this one included; beyond it :class:`~runcoord.errors.LiveRunsExceeded`,
+        and nothing is accepted.
+
         Raises :class:`~runcoord.errors.InvalidRequest` for a field that is outside its limit.
         """
+        line = submission.make_line(lineage, depth, live_runs_cap)
         budget = self.settings.interruption_budget if interruption_budget is None else interruption_budget
         spec = submission.make_spec(
             payload,
@@ -108,10 +123,12 @@ class RunVerbs:
                 known = tx.command(key)
                 if known is not None:
                     submission.require_same_content(known, digest)
-                    return self._receipt(_present(tx, known.run_id, "commands", key), replayed=True)
+                    return self._receipt(present(tx, known.run_id, "commands", key), replayed=True)
+                if live_runs_cap:
+                    submission.require_room(tx.count_unfinished(lineage), line)
                 joined = submission.joined(tx.group(group) if group else None, spec)
                 now = instant(self.clock)
-                run = submission.accepted(run_id, spec, now)
+                run = submission.accepted(run_id, spec, now, line)
                 tx.save([Change(run=run, command=Command(key, run_id, digest, now.wall), group=joined)])
         except VersionConflict as error:
             # The key was seen to be free, under the lock: it is the run that is there already.
@@ -128,7 +145,7 @@ class RunVerbs:
         with self.store.transaction("retry") as tx:
             run = self._load(tx, run_id)
             if run.retried_as:
-                return self._receipt(_present(tx, run.retried_as, "runs", run_id), replayed=True)
+                return self._receipt(present(tx, run.retried_as, "runs", run_id), replayed=True)
             now = instant(self.clock)
             successor = submission.explicit_retry(run, new_id, now)
             linked = replace(run, version=run.version + 1, retried_as=new_id)
@@ -140,8 +157,9 @@ class RunVerbs:
     def claim(self, run_id: str, *, lease: float | None = None) -> Lease:
         """Become the owner of an accepted run, for ``lease`` seconds (default: the setting)."""
         seconds = self._lease_seconds(lease)
+        self.registration.prepare()
         sent = self.clock.boottime()
-        decision = self._decide("claim", run_id, requests.Claim(self.owner, seconds))
+        decision = self._decide("claim", run_id, requests.Claim(self.owner, seconds), acquires=True)
         return _lease(decision.run, sent)
 
     def claim_next(self, *, lease: float | None = None) -> Lease | None:
@@ -150,15 +168,17 @@ class RunVerbs:
         A row that cannot be read is passed over, and named in the log.
         """
         seconds = self._lease_seconds(lease)
+        self.registration.prepare()
         sent = self.clock.boottime()
         with self.store.transaction("claim") as tx:
             now = instant(self.clock)
             run = self._next_waiting(tx, now)
             if run is None:
                 return None
-            decision = decide(run, requests.Claim(self.owner, seconds), now)
+            decision = self.registered(decide(run, requests.Claim(self.owner, seconds), now), now)
             self._save(tx, run, decision, now)
-            return _lease(decision.run, sent)
+        self.registration.written()
+        return _lease(decision.run, sent)
 
     def _next_waiting(self, tx: Transaction, now: Instant) -> Run | None:
         unreadable: set[str] = set()
@@ -213,16 +233,70 @@ class RunVerbs:
         assert decision.event is not None
         return decision.event
 
+    # --- its processes ---
+
+    def record_processes(
+        self,
+        lease: Lease,
+        processes: Sequence[NewProcess],
+        *,
+        terms: Terms | None = None,
+        snapshot: str = "",
+    ) -> list[RecordedProcess]:
+        """Write down processes of the run before they execute anything, so that recovery can end them. A
+        claimed run is started by it, in the same commit. ``snapshot``: directory of the git state before it.
+
+        A process whose identity could not be read is recorded as an
+        :class:`~runcoord.ports.UnknownIdentity`: nobody is ever signalled for it. Raises
+        :class:`~runcoord.errors.InvalidRequest` for a number that is no pid, or the caller's own.
+        """
+        own = self.table().own() if self.table is not None else frozenset[int]()
+        for each in processes:
+            if each.identity.pid in own:
+                raise InvalidRequest(
+                    f"pid {each.identity.pid} is this process, its group or its session, or init",
+                    remedy="Record only processes that were started for the run.",
+                    pid=each.identity.pid,
+                )
+        taken = Snapshot(lease.run_id, snapshot) if snapshot else None
+        request = requests.RecordProcesses(lease, tuple(processes), terms or Terms(), taken)
+        decision = self._decide("record", lease.run_id, request)
+        return [each for each in decision.records if isinstance(each, RecordedProcess)]
+
+    def record_teardown(self, lease: Lease, report: TeardownReport) -> Run:
+        """Keep the report on how the owner ended the run's processes; recovery leaves them alone from then
+        on. Also after the run was completed, if that was done first. Repeating it changes nothing."""
+        return self._decide("record-teardown", lease.run_id, requests.RecordTeardown(lease, report)).run
+
+    def record_snapshot(self, lease: Lease, snapshot: Snapshot) -> None:
+        """Write down where the git state before the run is, or what became of it, in the place of what was
+        recorded before."""
+        self._decide("record-snapshot", lease.run_id, requests.RecordSnapshot(lease, snapshot))
+
     # --- ending ---
 
     def complete(
-        self, lease: Lease, outcome: Outcome | str, *, result: str = "", error: str = ""
+        self,
+        lease: Lease,
+        outcome: Outcome | str,
+        *,
+        result: str = "",
+        error: str = "",
+        exit_status: int | None = None,
+        teardown: TeardownReport | None = None,
+        snapshot: Snapshot | None = None,
     ) -> Completion:
         """Record the run's outcome together with its terminal event, in one commit.
 
         A stop that was accepted before wins: the outcome is then ``stopped``, with the result kept.
         Repeating the same completion under the same lease gives the same answer.
+
+        Of a run with processes: ``exit_status`` as ``Popen.returncode``, ``teardown`` as for
+        :meth:`record_teardown`, ``snapshot`` as for :meth:`record_snapshot`. Where no teardown is recorded
+        the event says that clean-up is pending; it is delivered all the same, and recovery ends what is left.
         """
+        if exit_status is not None:
+            submission.require_count("exit_status", exit_status, -255, 2**32 - 1)
         try:
             wanted = Outcome(outcome)
         except ValueError:
@@ -234,7 +308,9 @@ class RunVerbs:
                     f"{field} must be text, not {type(text).__name__}", remedy="Pass a str.", field=field
                 )
         served = frozenset(self.destinations or ())
-        request = requests.Complete(lease, wanted, result, error, self.owner, served)
+        request = requests.Complete(
+            lease, wanted, result, error, self.owner, served, exit_status, teardown, snapshot
+        )
         decision = self._decide("finish", lease.run_id, request)
         event = decision.event
         mine = event is not None and event.state is EventState.SENDING
@@ -251,65 +327,6 @@ class RunVerbs:
             )
         run = self._decide("stop", run_id, requests.Stop(reason)).run
         return StopReceipt(run_id, run.state, run.outcome)
-
-    # --- reading ---
-
-    def run(self, run_id: str) -> Run:
-        """The run as it is stored now. Raises :class:`~runcoord.errors.UnknownRun`."""
-        with self.store.view("read-run") as view:
-            run = view.run(run_id)
-        if run is None:
-            raise _unknown_run(run_id)
-        return run
-
-    def runs(
-        self,
-        *,
-        states: Iterable[State] = (),
-        after: str = "",
-        newest_first: bool = False,
-        limit: int = 100,
-    ) -> RunList:
-        """Runs in the order of their acceptance, or newest first; at most ``limit`` of them.
-
-        The list goes on after the run ``after``: the id of the last one on the page before. Raises
-        :class:`~runcoord.errors.UnknownRun` when there is no such run.
-        """
-        bad: list[BadRow] = []
-        with self.store.view("list-runs") as view:
-            found = view.runs(
-                states=_members(State, states),
-                after=after,
-                newest_first=newest_first,
-                limit=_limit(limit),
-                bad=bad,
-            )
-        return RunList(found, bad)
-
-    def events(
-        self,
-        *,
-        states: Iterable[EventState] = (),
-        run_id: str = "",
-        after: int = 0,
-        newest_first: bool = False,
-        limit: int = 100,
-    ) -> EventList:
-        """Events in the order of their acceptance, or newest first; at most ``limit`` of them.
-
-        The list goes on after ``after``: the ``seq`` of the last one on the page before.
-        """
-        bad: list[BadRow] = []
-        with self.store.view("list-events") as view:
-            found = view.events(
-                states=_members(EventState, states),
-                run_id=run_id,
-                after=after,
-                newest_first=newest_first,
-                limit=_limit(limit),
-                bad=bad,
-            )
-        return EventList(found, bad)
 
     def replay(self, event_id: str, *, destination: str = "") -> Event:
         """Send a held event again, to ``destination`` if one is given."""
@@ -328,15 +345,26 @@ class RunVerbs:
 
     # --- load, decide, save ---
 
-    def _decide(self, verb: str, run_id: str, request: requests.Request) -> Decision:
+    def _decide(
+        self, verb: str, run_id: str, request: requests.Request, *, acquires: bool = False
+    ) -> Decision:
         with self.store.transaction(verb) as tx:
             run = self._load(tx, run_id)
             now = instant(self.clock)
             decision = decide(run, request, now)
+            if acquires:
+                decision = self.registered(decision, now)
             self._save(tx, run, decision, now)
+        if acquires:
+            self.registration.written()
         if decision.event is not None:
             self.on_event()
         return decision
+
+    def registered(self, decision: Decision, now: Instant) -> Decision:
+        """What acquires something for the first time also says who this owner is."""
+        rows = self.registration.rows(now.wall)
+        return replace(decision, records=(*decision.records, *rows)) if rows else decision
 
     def _save(self, tx: Transaction, before: Run, decision: Decision, now: Instant) -> None:
         if decision.changed:
@@ -345,7 +373,7 @@ class RunVerbs:
     def _load(self, tx: Transaction, run_id: str) -> Run:
         run = tx.run(run_id)
         if run is None:
-            raise _unknown_run(run_id)
+            raise unknown_run(run_id)
         return run
 
     def _receipt(self, run: Run, *, replayed: bool) -> Receipt:
@@ -361,37 +389,5 @@ def _lease(run: Run, sent: float) -> Lease:
     return Lease(run.run_id, run.owner, run.epoch, run.lease_seconds, sent, run.lease)
 
 
-def _present(tx: Transaction, run_id: str, table: str, key: str) -> Run:
-    """The run that a stored row names. Where it is missing that row is damage, and the run not unknown: to
-    accept it anew could do its work a second time."""
-    run = tx.run(run_id)
-    if run is None:
-        raise UndecodableRow(
-            f"row {key!r} of {table} cannot be understood: its run {run_id!r} is missing",
-            remedy="Only this row is affected. Restore the run from a backup, or remove the row.",
-            table=table,
-            key=key,
-            run=run_id,
-        )
-    return run
-
-
-def _unknown_run(run_id: str) -> UnknownRun:
-    return UnknownRun(f"there is no run {run_id!r}", remedy="List runs to see their ids.", run=run_id)
-
-
 def _nothing() -> None:
     """Nobody here delivers."""
-
-
-def _limit(limit: int) -> int:
-    submission.require_count("limit", limit, 1, limits.MAX_LIST)
-    return limit
-
-
-def _members(kind: type[E], states: Iterable[E]) -> tuple[E, ...]:
-    """The states that a list is asked for, also where a caller gives their names."""
-    try:
-        return tuple([kind(each) for each in states])
-    except ValueError as error:
-        raise InvalidRequest(str(error), remedy=f"Use some of: {', '.join(kind)}.", field="states") from None

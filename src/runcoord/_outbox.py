@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from runcoord._coordinator import instant
 from runcoord._core import deliveries, limits
 from runcoord._core.model import Deadline, Delivery, Event, EventState, Instant
+from runcoord._registration import Registration
 from runcoord._sender import Answered, Sender
 from runcoord.errors import StaleDelivery, UnknownEvent
 from runcoord.ports import BadRow, Bounded, Change, Clock, Destination, Store, Transaction
@@ -82,8 +83,10 @@ class Outbox:
         owner: str,
         destinations: dict[str, Destination] | None,
         bounded: Bounded,
+        registration: Registration,
     ) -> None:
         self._store = store
+        self._registration = registration
         self._clock = clock
         self._owner = owner
         self._sender = None if destinations is None else Sender(destinations, clock, bounded)
@@ -233,6 +236,7 @@ class Outbox:
         self, limit: int, drain: _Drain, *, without: Iterable[str] = (), hand_out: bool = False
     ) -> _Batch:
         batch = _Batch()
+        self._registration.prepare()
         try:
             with self._store.transaction("dispatch") as tx:
                 self._choose(tx, batch, limit, drain, without)
@@ -241,6 +245,8 @@ class Outbox:
         except BaseException:
             self._let_go(batch.ready)
             raise
+        if batch.ready:
+            self._registration.written()
         drain.report.held += batch.held
         return batch
 
@@ -266,7 +272,10 @@ class Outbox:
             if not mine:
                 changed.append(attempt)
             batch.ready.append(deliveries.delivery_of(attempt))
-        tx.save([Change(events=tuple(changed))] if changed else [])
+        # What is ours already was acquired by us before.
+        acquires = any(event.state is EventState.SENDING for event in changed)
+        records = self._registration.rows(now.wall) if acquires else ()
+        tx.save([Change(events=tuple(changed), records=records)] if changed else [])
         done = {made.event.event_id for made in batch.ready} | {event.event_id for event in changed}
         drain.idle.update(event_id for event_id in ids if event_id not in done)
 

@@ -230,6 +230,12 @@ class BadRow:
     def of(cls, error: UndecodableRow) -> BadRow:
         return cls(str(error.details.get("table")), str(error.details.get("key")), error.problem)
 
+    def error(self) -> UndecodableRow:
+        """The error that reading the row alone would raise."""
+        return UndecodableRow(
+            self.problem, remedy="Only this row is affected.", table=self.table, key=self.key
+        )
+
 
 @dataclass(slots=True)
 class Counters:

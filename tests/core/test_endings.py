@@ -114,6 +114,10 @@ EVENT_KEYS = {
     "started_at",
     "finished_at",
     "elapsed",
+    "exit_status",
+    "cleanup",
+    "survivors",
+    "survivors_unnamed",
 }
 ENDINGS = [
     ("running", ask.Complete(lease_on(RUNNING), Outcome.COMPLETED, "done")),

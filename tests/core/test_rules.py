@@ -9,6 +9,7 @@ import pytest
 
 from core.some_runs import CLAIMED, FINISHED, LEASE, NOW, OWNER, RIVAL, RUNNING, STATES, lease_on
 from runcoord import Deadline, Outcome, Run, State
+from runcoord._core import process_rules
 from runcoord._core import requests as ask
 from runcoord._core.decide import _RULES, INTERRUPTED_ERROR, Decision, decide
 from runcoord._core.limits import (
@@ -226,7 +227,7 @@ def changed_fields(before: Run, after: Run) -> dict[str, object]:
 
 
 def test_the_table_has_every_request() -> None:
-    assert {type(asked(request, RUNNING)) for request in TABLE} == set(_RULES)
+    assert {type(asked(request, RUNNING)) for request in TABLE} == set(_RULES) - set(process_rules.RULES)
 
 
 @pytest.mark.parametrize(("request_", "state"), CELLS, ids=[f"{one}: {other}" for one, other in CELLS])

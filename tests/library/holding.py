@@ -31,7 +31,7 @@ class Holding:
         self.began = self.clock.boottime()
 
     def _opened(self, owner: str, store: HookedStore | MemoryStore, bounded: Bounded) -> Coordinator:
-        ports = Ports(self.clock, self.sleeper, CountingIds(), bounded, store)
+        ports = Ports(self.clock, self.sleeper, CountingIds(), bounded, store=store)
         settings = Settings(lease=LEASE, renew=RENEW)
         return open_coordinator("unused", destinations={}, settings=settings, owner=owner, ports=ports)
 

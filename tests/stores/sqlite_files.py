@@ -13,7 +13,11 @@ from runcoord._stores.connections import Tuning
 from runcoord._stores.sqlite import SqliteStore, open_sqlite
 from runcoord.testing import ManualClock, ManualSleeper
 
-KEYS = {"runs": "run_id", "commands": "key", "events": "event_id", "groups": "group_id"}
+KEYS = {
+    **{"runs": "run_id", "commands": "key", "events": "event_id", "groups": "group_id", "owners": "owner"},
+    **{"snapshots": "run_id", "processes": "run_id || '/' || number"},
+    **{"audits": "run_id || '/' || round", "teardowns": "run_id || '/' || number"},
+}
 
 
 def opened(path: Path, clock: ManualClock | None = None, **more: Any) -> SqliteStore:

@@ -200,7 +200,7 @@ def test_recovering_some_of_many_writes_the_rows_of_some(tmp_path: Path) -> None
 
 EVERY_PARAMETER = dict.fromkeys(
     [
-        *("after", "any", "boot", "boottime", "cap", "last", "limit", "owner", "pending"),
+        *("after", "any", "boot", "boottime", "cap", "last", "limit", "lineage", "owner", "pending"),
         *("run_id", "sending", "state", "states", "wall", "without"),
     ],
     1,
@@ -210,7 +210,7 @@ EVERY_PARAMETER = dict.fromkeys(
 SORTING = {
     *(statements.RUNS_LEASED, statements.RUNS_UNKNOWN, statements.CLAIMABLE_EXPIRED, statements.RECOVERABLE),
     *(statements.EVENTS_WAITING, statements.EVENTS_HELD, statements.EVENTS_UNKNOWN),
-    statements.SENDABLE,
+    *(statements.SENDABLE, statements.RUNS_OF_OWNER, statements.EVENTS_OF_OWNER),
 }
 """They sort what they find in an index, of which there is little; the others find it in their order."""
 

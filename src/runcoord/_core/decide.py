@@ -13,10 +13,25 @@
     complete     LeaseLost     the holder, failed only    the last holder            same answer to the
                                                                                      same completion
     stop         stopped       stopped                    noted; wins at the end     the outcome
-    recover      no change     no change                  finished if expired        no change
+    recover      no change     accepted on proof that     finished if expired, or    no change
+                               its owner is dead          on that proof
 
     A lease of another boot that lies further ahead than any lease can (a clock was set) is cut to the
     longest one by ``recover``, claimed or running: nobody is believed for a day.
+
+    Of runs whose processes were recorded (see :mod:`runcoord._core.process_rules`):
+
+    request      accepted      claimed                    running                    finished
+    ---------    ----------    -----------------------    -----------------------    ----------------
+    record       LeaseLost     the holder, unexpired:     the holder, unexpired      AlreadyFinished
+                               running
+    torn down    LeaseLost     the last holder            the last holder            the last holder, while
+                                                                                     it is pending
+    recover      no change     no change                  no change: taken over      no change
+    take over    no change     no change                  if expired, or on proof    while pending and due,
+                                                          that its owner is dead     or on that proof
+    intend,      LeaseLost     LeaseLost                  whoever took it over       whoever made the
+    defer, end                                            last; ``end`` finishes     newest attempt
 
 A lease names its epoch. Every acquisition (claim, reacquire, recover) raises the epoch by one, and it
 never falls and is never cleared; a request with an older epoch is refused. ``decide`` takes values and
@@ -26,43 +41,29 @@ gives values: the caller supplies the time, and saves what comes back.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
+from runcoord._core import process_rules
 from runcoord._core import requests as ask
+from runcoord._core.cleanup import settled, torn_down
+from runcoord._core.decision import Decision
+from runcoord._core.ending import INTERRUPTED_ERROR, bounded_error, left_behind, retry_of
+from runcoord._core.ending import finished as _finished
 from runcoord._core.events import finished_event, note_event
 from runcoord._core.evolving import evolved
-from runcoord._core.limits import (
-    DELIVERY_CLAIM_SECONDS,
-    MAX_ERROR_CHARACTERS,
-    MAX_LEASE_SECONDS,
-    MAX_RESULT_CHARACTERS,
-)
-from runcoord._core.model import Deadline, Event, Instant, Lease, Outcome, Run, State
+from runcoord._core.holding import already_finished as _already_finished
+from runcoord._core.holding import lease_held as _lease_held
+from runcoord._core.holding import lease_lost as _lease_lost
+from runcoord._core.holding import require_holder as _require_holder
+from runcoord._core.holding import require_lease_seconds
+from runcoord._core.limits import DELIVERY_CLAIM_SECONDS, MAX_LEASE_SECONDS, MAX_RESULT_CHARACTERS
+from runcoord._core.model import Cleanup, Deadline, Instant, Lease, Outcome, Run, State
+from runcoord._core.records import Record
 from runcoord._core.texts import storable
-from runcoord.errors import (
-    AlreadyFinished,
-    AlreadyStarted,
-    InvalidRequest,
-    LeaseExpired,
-    LeaseHeld,
-    LeaseLost,
-    NotStarted,
-)
+from runcoord.errors import AlreadyStarted, NotStarted
 
-INTERRUPTED_ERROR = "interrupted: its owner ended or lost its lease before the run finished"
-
-
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """What a request changes. ``run`` is the run afterwards; unchanged when ``changed`` is false."""
-
-    run: Run
-    changed: bool
-    event: Event | None = None
-    successor: Run | None = None
-    """A run created as the automatic retry of this one."""
-    late: bool = False
+_NO_RECORDS: tuple[Record, ...] = ()
+__all__ = ["INTERRUPTED_ERROR", "Decision", "decide", "require_lease_seconds", "retry_of"]
 
 
 def decide(run: Run, request: ask.Request, now: Instant) -> Decision:
@@ -167,6 +168,11 @@ def _complete(run: Run, request: ask.Complete, now: Instant) -> Decision:
             outcome=request.outcome.value,
         )
     stopped = run.stop_requested_at is not None
+    cleanup, records = run.cleanup, _NO_RECORDS
+    if request.report is not None:
+        cleanup = settled(cleanup or Cleanup(), request.report)
+        records = (torn_down(run.run_id, cleanup, request.report, now),)
+    records += process_rules.of_run(run, request.snapshot)
     after = _finished(
         run,
         Outcome.STOPPED if stopped else request.outcome,
@@ -176,10 +182,12 @@ def _complete(run: Run, request: ask.Complete, now: Instant) -> Decision:
         result=result,
         result_truncated=truncated,
         late=late,
+        exit_status=request.exit_status,
+        cleanup=cleanup,
     )
     deliverer = request.deliverer if run.spec.destination in request.serves else ""
     event = finished_event(after, now, claimed_by=deliverer, claim_seconds=DELIVERY_CLAIM_SECONDS)
-    return Decision(after, True, event, late=late)
+    return Decision(after, True, event, late=late, records=records)
 
 
 def _repeats(run: Run, outcome: Outcome, result: str, truncated: bool, error: str) -> bool:
@@ -208,89 +216,21 @@ def _stop(run: Run, request: ask.Stop, now: Instant) -> Decision:
 def _recover(run: Run, request: ask.Recover, now: Instant) -> Decision:
     if run.lease is None:
         return Decision(run, False)
-    if run.lease.implausible(now):
+    dead = bool(request.proof) and run.owner == request.proof
+    if run.lease.implausible(now) and not dead:
         return Decision(
             evolved(run, version=run.version + 1, lease=Deadline.after(now, MAX_LEASE_SECONDS)), True
         )
-    if run.state is not State.RUNNING or not run.lease.passed(now):
-        return Decision(run, False)
-    if run.stop_requested_at is not None:
-        outcome, error, again = Outcome.STOPPED, run.stop_reason, False
-    else:
-        outcome, error, again = Outcome.INTERRUPTED, INTERRUPTED_ERROR, True
-    again = again and run.spec.interruption_budget > 0
-    spent = again and run.interruptions >= run.spec.interruption_budget
-    if spent:
-        error = (
-            f"{INTERRUPTED_ERROR}; not retried: {run.interruptions + 1} interruptions in its line, "
-            f"{run.spec.interruption_budget} automatic retries allowed"
+    if run.state is State.CLAIMED and dead:
+        return Decision(
+            evolved(run, state=State.ACCEPTED, version=run.version + 1, owner="", lease=None), True
         )
-    after = _finished(
-        run,
-        outcome,
-        error,
-        now,
-        epoch=run.epoch + 1,
-        owner=request.owner,
-        retried_as=request.retry_id if again and not spent else run.retried_as,
-    )
-    event = finished_event(after, now)
-    successor = retry_of(after, request.retry_id, now) if again and not spent else None
-    return Decision(after, True, event, successor)
-
-
-def _finished(run: Run, outcome: Outcome, error: str, now: Instant, **more: Any) -> Run:
-    return evolved(
-        run,
-        state=State.FINISHED,
-        version=run.version + 1,
-        outcome=outcome,
-        error=error,
-        finished_at=now.wall,
-        lease=None,
-        **more,
-    )
-
-
-def retry_of(run: Run, run_id: str, now: Instant) -> Run:
-    """A new run with the inputs of ``run``, linked to it; counts an interruption along the line."""
-    return Run(
-        run_id,
-        run.spec,
-        now.wall,
-        line=run.line,
-        retry_of=run.run_id,
-        interruptions=run.interruptions + (run.outcome is Outcome.INTERRUPTED),
-    )
-
-
-def bounded_error(text: str) -> str:
-    """Error text within its limit: an outcome is never lost because its explanation is long, or odd."""
-    return storable(text)[:MAX_ERROR_CHARACTERS]
+    if run.state is not State.RUNNING or not (dead or run.lease.passed(now)) or run.cleanup is not None:
+        return Decision(run, False)
+    return left_behind(run, now, request.retry_id, owner=request.owner, epoch=run.epoch + 1)
 
 
 # --- who holds it --------------------------------------------------------------------------------
-
-
-def _require_holder(run: Run, lease: Lease, now: Instant, *, expired_is_fine: bool = False) -> bool:
-    """Refuse unless ``lease`` is the run's newest acquisition. True when it has run out."""
-    if run.epoch != lease.epoch or run.owner != lease.owner:
-        raise _lease_lost(run, lease)
-    if run.state is State.FINISHED:
-        raise _already_finished(run)
-    if run.lease is None:
-        raise _lease_lost(run, lease)
-    expired = run.lease.passed(now)
-    if expired and not expired_is_fine:
-        raise LeaseExpired(
-            f"the lease of {lease.owner!r} on run {run.run_id!r} ran out "
-            f"{-run.lease.remaining(now):.1f} s ago; nobody acquired the run since",
-            remedy="Re-acquire it before the next effect.",
-            run=run.run_id,
-            owner=lease.owner,
-            epoch=lease.epoch,
-        )
-    return expired
 
 
 def _require_started(run: Run, lease: Lease, now: Instant) -> None:
@@ -299,52 +239,6 @@ def _require_started(run: Run, lease: Lease, now: Instant) -> None:
         raise NotStarted(
             f"run {run.run_id!r} is {run.state.value}, not running", remedy="Start it first.", run=run.run_id
         )
-
-
-def _already_finished(run: Run) -> AlreadyFinished:
-    outcome = run.outcome.value if run.outcome else "unknown"
-    return AlreadyFinished(
-        f"run {run.run_id!r} already ended as {outcome!r}",
-        remedy="Its outcome stands; nothing was changed.",
-        run=run.run_id,
-        outcome=outcome,
-    )
-
-
-def _lease_held(run: Run, now: Instant) -> LeaseHeld:
-    left = run.lease.remaining(now) if run.lease else 0.0
-    return LeaseHeld(
-        f"run {run.run_id!r} is held by {run.owner!r} for another {left:.1f} s",
-        remedy="Wait until then, or ask its owner to release it.",
-        run=run.run_id,
-        owner=run.owner,
-        epoch=run.epoch,
-        until=run.lease.wall if run.lease else None,
-        remaining=left,
-    )
-
-
-def _lease_lost(run: Run, lease: Lease) -> LeaseLost:
-    return LeaseLost(
-        f"the lease of {lease.owner!r} on run {run.run_id!r} (epoch {lease.epoch}) is no longer the newest: "
-        f"epoch {run.epoch}, owner {run.owner or 'nobody'!r}",
-        remedy="Stop the work; somebody else decides about this run now.",
-        run=run.run_id,
-        owner=run.owner,
-        epoch=run.epoch,
-        lease_epoch=lease.epoch,
-    )
-
-
-def require_lease_seconds(seconds: float, least: float, most: float) -> float:
-    """A lease's length in seconds, or :class:`InvalidRequest` for what is no such length."""
-    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not least <= seconds <= most:
-        raise InvalidRequest(
-            f"a lease of {seconds!r} seconds is not possible",
-            remedy=f"Use a number of seconds from {least:g} to {most:g}.",
-            seconds=repr(seconds),
-        )
-    return float(seconds)
 
 
 _RULES: dict[type, Callable[[Run, Any, Instant], Decision]] = {
@@ -358,4 +252,5 @@ _RULES: dict[type, Callable[[Run, Any, Instant], Decision]] = {
     ask.Complete: _complete,
     ask.Stop: _stop,
     ask.Recover: _recover,
+    **process_rules.RULES,
 }

@@ -7,7 +7,17 @@ from collections.abc import Iterable
 from typing import Any
 
 from runcoord._core.limits import DIGEST_EVENTS_NAMED
-from runcoord._core.model import Deadline, Event, EventKind, EventState, Group, Instant, Run
+from runcoord._core.model import (
+    Cleanup,
+    Deadline,
+    Event,
+    EventKind,
+    EventState,
+    Group,
+    Instant,
+    Run,
+    Survivor,
+)
 
 NO_DESTINATION = "no destination"
 _encode = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False).encode
@@ -44,10 +54,27 @@ def finished_event(run: Run, now: Instant, *, claimed_by: str = "", claim_second
             "created_at": run.created_at,
             "started_at": started,
             "finished_at": finished,
+            "exit_status": run.exit_status,
+            **_cleanup(run.cleanup),
             "elapsed": max(0.0, finished - started) if started is not None and finished is not None else None,
         }
     )
     return _event(f"{run.run_id}/finished", run, EventKind.FINISHED, body, now, claimed_by, claim_seconds)
+
+
+def _cleanup(cleanup: Cleanup | None) -> dict[str, Any]:
+    """What is known of the run's processes at its end; later clean-up sends no second event."""
+    if cleanup is None:
+        return {"cleanup": None, "survivors": [], "survivors_unnamed": 0}
+    return {
+        "cleanup": cleanup.state,
+        "survivors": [survivor_document(each) for each in cleanup.survivors],
+        "survivors_unnamed": cleanup.unnamed,
+    }
+
+
+def survivor_document(survivor: Survivor) -> dict[str, Any]:
+    return {"pid": survivor.pid, "name": survivor.name, "fate": survivor.fate, "why": survivor.why}
 
 
 def note_event(run: Run, body: str, number: int, now: Instant) -> Event:

@@ -21,6 +21,8 @@ from runcoord._core.limits import MAX_PID
 
 FORMAT = 1
 """Number of the stored form. A record of another form is unknown, never different."""
+UNREAD_FORMAT = 0
+"""The form of a record that says that the identity could not be read."""
 
 
 class Likeness(enum.StrEnum):
@@ -83,6 +85,10 @@ class UnknownIdentity:
     problem: str
     pid: int | None = None
 
+    def document(self) -> dict[str, Any]:
+        """The stored form, of JSON types: that it could not be read."""
+        return {"format": UNREAD_FORMAT, "pid": self.pid, "problem": self.problem}
+
 
 def identity_from(document: object) -> ProcessIdentity | UnknownIdentity:
     """The identity in a stored form; an :class:`UnknownIdentity` for anything else."""
@@ -91,6 +97,8 @@ def identity_from(document: object) -> ProcessIdentity | UnknownIdentity:
     found = document.get("format")
     pid = document.get("pid")
     number = pid if is_pid(pid) else None
+    if found == UNREAD_FORMAT and not isinstance(found, bool):
+        return UnknownIdentity(f"{document.get('problem')}", number)
     if found != FORMAT or isinstance(found, bool):
         return UnknownIdentity(f"the record has format {found!r:.20}, known is {FORMAT}", number)
     if number is None:

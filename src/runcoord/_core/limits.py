@@ -186,6 +186,18 @@ MAX_PINNED = 4096
 """Processes that one teardown holds pinned at a time: each is a file descriptor. The others wait for the next
 round."""
 
+LAUNCH_SECONDS = 30.0
+"""Longest wait for a shim to start, and for a command to be executed: a directory on a drive that hangs."""
+REPORT_SECONDS = 10.0
+"""Longest wait for a teardown's report above the time that the teardown itself may take. Then the shim is taken
+for broken, and killed."""
+SHIM_END_SECONDS = 2.0
+"""Longest wait for a shim that has nothing left to do to be gone."""
+MAX_CONTROL_LINE_BYTES = 32 * 2**20
+"""One line between coordinator and shim: the largest environment that Linux takes (6 MiB), quoted."""
+MAX_LAST_WORDS_BYTES = 2**20
+"""Size of a file of last words that is read: a teardown report that names as many as it may has a quarter."""
+
 # --- git ---
 GIT_CALL_SECONDS = 10.0
 """Longest time of one git process, and of several that run side by side; the checkout of a slow network drive

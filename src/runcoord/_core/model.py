@@ -124,6 +124,51 @@ class Spec:
     """How many automatic retries its line gets after interruptions."""
 
 
+class CleanupState(enum.StrEnum):
+    """What is known of a run's processes."""
+
+    PENDING = "pending"
+    """Some may be alive."""
+    DONE = "done"
+    """All are gone: two complete looks in a row found nobody."""
+    SURVIVED = "survived"
+    """Somebody may be alive, and nothing more is tried; see the survivors."""
+
+
+@dataclass(frozen=True, slots=True)
+class Survivor:
+    """A process that may be alive after everything that could be done."""
+
+    pid: int | None
+    name: str
+    fate: str
+    """``survived``, ``denied`` or ``unknown``."""
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cleanup:
+    """How far the processes of a run are dealt with. A run without processes has none."""
+
+    state: CleanupState = CleanupState.PENDING
+    processes: int = 0
+    """Processes recorded so far; numbers the next one."""
+    teardowns: int = 0
+    """Teardown reports kept so far."""
+    rounds: int = 0
+    """Rounds of signals by recovery that were written down so far."""
+    attempts: int = 0
+    """Attempts of recovery so far."""
+    deferred: bool = False
+    """The last attempt could not finish; the next one waits for the lease to end, whoever made this one."""
+    due: Deadline | None = None
+    """Of a finished run: when recovery may make the next attempt. A run under way has its lease for this."""
+    survivors: tuple[Survivor, ...] = ()
+    """At most the first few."""
+    unnamed: int = 0
+    """Survivors that are counted only."""
+
+
 @dataclass(frozen=True)  # no slots: see evolving.py
 class Run:
     """One run as it is stored."""
@@ -158,6 +203,14 @@ class Run:
     late: bool = False
     """Completed after the lease had run out, while nobody else had acquired the run."""
     retried_as: str = ""
+    exit_status: int | None = None
+    """How its command ended, as ``Popen.returncode``; ``None`` where there was none, or nobody saw it."""
+    cleanup: Cleanup | None = None
+    """``None``: it never had processes that were recorded."""
+    lineage: str = ""
+    """What its line of runs within runs began with; empty outside of one. Fixed, like its depth."""
+    depth: int = 0
+    """Runs around it in that line."""
 
 
 @dataclass(frozen=True, slots=True)

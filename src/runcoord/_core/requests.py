@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from runcoord._core.model import Lease, Outcome
+from runcoord._core.records import NewProcess, Snapshot, Takeover, Terms
+from runcoord._core.teardown import TeardownReport
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,11 @@ class Complete:
     """Owner to whom the first delivery attempt of the terminal event belongs at once, if ``serves`` has its
     destination; saves a commit."""
     serves: frozenset[str] = frozenset()
+    exit_status: int | None = None
+    report: TeardownReport | None = None
+    """How its processes were ended, if that was not recorded before."""
+    snapshot: Snapshot | None = None
+    """What became of the git state that was recorded before, if anything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +85,85 @@ class Recover:
 
     owner: str
     retry_id: str
+    proof: str = ""
+    """An owner id whose process is proved dead: what it holds counts as expired."""
 
 
-Request = Claim | Start | Renew | Reacquire | Release | Progress | Publish | Complete | Stop | Recover
+@dataclass(frozen=True, slots=True)
+class RecordProcesses:
+    """Write down processes of the run, before they execute anything. A claimed run is started by it."""
+
+    lease: Lease
+    processes: tuple[NewProcess, ...]
+    terms: Terms
+    snapshot: Snapshot | None = None
+    """Where the git state before the run is, if it was written down."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordTeardown:
+    """Write down how the owner ended the run's processes."""
+
+    lease: Lease
+    report: TeardownReport
+
+
+@dataclass(frozen=True, slots=True)
+class RecordSnapshot:
+    """Write down where the git state before the run is, or what became of it."""
+
+    lease: Lease
+    snapshot: Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class TakeOver:
+    """Become responsible for the processes of a run that nobody owns any more, for ``seconds``."""
+
+    owner: str
+    seconds: float
+    proof: str = ""
+    """An owner id whose process is proved dead."""
+
+
+@dataclass(frozen=True, slots=True)
+class Intend:
+    """Write down which processes are about to be signalled. Before this recovery sends no signal."""
+
+    takeover: Takeover
+    intent: str
+
+
+@dataclass(frozen=True, slots=True)
+class Defer:
+    """Give up for ``seconds``: the processes cannot be dealt with now."""
+
+    takeover: Takeover
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class EndCleaned:
+    """The processes are dealt with, or given up as survivors: end the run, unless it has ended before."""
+
+    takeover: Takeover
+    report: TeardownReport
+    retry_id: str
+    exit_status: int | None = None
+    """How the command ended by itself, if that is known."""
+
+
+ProcessRequest = RecordProcesses | RecordTeardown | RecordSnapshot | TakeOver | Intend | Defer | EndCleaned
+Request = (
+    Claim
+    | Start
+    | Renew
+    | Reacquire
+    | Release
+    | Progress
+    | Publish
+    | Complete
+    | Stop
+    | Recover
+    | ProcessRequest
+)

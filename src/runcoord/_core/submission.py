@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from runcoord._core import limits
 from runcoord._core.decide import retry_of
 from runcoord._core.events import canonical_json
 from runcoord._core.model import Command, Group, Instant, Outcome, Run, Spec
-from runcoord.errors import InvalidRequest, KeyConflict, NotRetryable
+from runcoord.errors import InvalidRequest, KeyConflict, LiveRunsExceeded, NotRetryable
 
 
 def make_spec(
@@ -134,8 +134,48 @@ def content_hash(spec: Spec, run_id: str, budget: int | None) -> str:
     return hashlib.sha256(content.encode()).hexdigest()
 
 
-def accepted(run_id: str, spec: Spec, now: Instant) -> Run:
-    return Run(run_id, spec, now.wall, line=run_id)
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Where a run stands in a line of runs within runs."""
+
+    lineage: str = ""
+    depth: int = 0
+    cap: int = 0
+    """Most unfinished runs of the lineage, this one included; 0: any number."""
+
+
+def make_line(lineage: str, depth: int, cap: int) -> Line:
+    """Check every field against its limit. Raises :class:`InvalidRequest` and names the field."""
+    require_text("lineage", lineage, limits.MAX_ID_CHARACTERS)
+    require_count("depth", depth, 0, limits.MAX_NUMERAL)
+    require_count("live_runs_cap", cap, 0, limits.MAX_NUMERAL)
+    if cap and not lineage:
+        raise InvalidRequest(
+            f"live_runs_cap {cap} has no lineage",
+            remedy="Name the lineage, or leave live_runs_cap out.",
+            field="live_runs_cap",
+        )
+    return Line(lineage, depth, cap)
+
+
+def require_room(live: int, line: Line) -> None:
+    """Refuse a run of a lineage that has as many unfinished ones as it may."""
+    if live >= line.cap:
+        raise LiveRunsExceeded(
+            f"{live} runs of this lineage are unfinished, and no more than {line.cap} may be",
+            remedy="Wait until some of them have ended, or allow more.",
+            live=live,
+            max=line.cap,
+            depth=line.depth,
+        )
+
+
+OUTSIDE = Line()
+"""A run that no other run started."""
+
+
+def accepted(run_id: str, spec: Spec, now: Instant, line: Line = OUTSIDE) -> Run:
+    return Run(run_id, spec, now.wall, line=run_id, lineage=line.lineage, depth=line.depth)
 
 
 def require_same_content(known: Command, digest: str) -> None:

@@ -22,6 +22,8 @@ class Migration:
     number: int
     says: str
     statements: tuple[str, ...]
+    tables: frozenset[str] = frozenset()
+    """Tables that it creates. A store that has applied it and lacks one is damaged."""
 
 
 MIGRATIONS: tuple[Migration, ...] = (
@@ -124,10 +126,63 @@ MIGRATIONS: tuple[Migration, ...] = (
             "CREATE TABLE removed (last_event INTEGER NOT NULL)",
             "INSERT INTO removed VALUES (0)",
         ),
+        frozenset({"runs", "commands", "events", "groups", "removed"}),
+    ),
+    Migration(
+        2,
+        "who the owners are, the processes of runs and what became of them, runs within runs",
+        (
+            "ALTER TABLE runs ADD COLUMN lineage TEXT NOT NULL DEFAULT ''",
+            "ALTER TABLE runs ADD COLUMN depth INTEGER NOT NULL DEFAULT 0",
+            "ALTER TABLE runs ADD COLUMN exit_status INTEGER",
+            # Empty for a run without processes. Of a finished run whose processes are not dealt with, the
+            # columns of the lease say when recovery may try next.
+            "ALTER TABLE runs ADD COLUMN cleanup TEXT",
+            """CREATE INDEX runs_cleaning ON runs (lease_boot, lease_boottime, lease_wall, run_id)
+                WHERE state = 'finished' AND lease_boot IS NOT NULL""",
+            """CREATE INDEX runs_of_lineage ON runs (lineage)
+                WHERE lineage <> '' AND state <> 'finished'""",
+            """CREATE TABLE owners (
+                owner TEXT PRIMARY KEY NOT NULL,
+                identity TEXT NOT NULL,
+                since REAL NOT NULL
+            ) WITHOUT ROWID""",
+            """CREATE TABLE processes (
+                run_id TEXT NOT NULL,
+                number INTEGER NOT NULL,
+                role TEXT NOT NULL,
+                epoch INTEGER NOT NULL,
+                identity TEXT NOT NULL,
+                terms TEXT NOT NULL,
+                recorded_at REAL NOT NULL,
+                fate TEXT,
+                PRIMARY KEY (run_id, number)
+            ) WITHOUT ROWID""",
+            """CREATE TABLE audits (
+                run_id TEXT NOT NULL,
+                round INTEGER NOT NULL,
+                intent TEXT NOT NULL,
+                at REAL NOT NULL,
+                result TEXT,
+                PRIMARY KEY (run_id, round)
+            ) WITHOUT ROWID""",
+            """CREATE TABLE teardowns (
+                run_id TEXT NOT NULL,
+                number INTEGER NOT NULL,
+                report TEXT NOT NULL,
+                at REAL NOT NULL,
+                PRIMARY KEY (run_id, number)
+            ) WITHOUT ROWID""",
+            """CREATE TABLE snapshots (
+                run_id TEXT PRIMARY KEY NOT NULL,
+                directory TEXT NOT NULL,
+                state TEXT NOT NULL,
+                report TEXT NOT NULL
+            ) WITHOUT ROWID""",
+        ),
+        frozenset({"owners", "processes", "audits", "teardowns", "snapshots"}),
     ),
 )
-
-TABLES = frozenset({"runs", "commands", "events", "groups", "removed"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +231,8 @@ def outstanding(found: Found, path: str, migrations: Sequence[Migration] = MIGRA
             found=found.version,
             known=newest,
         )
-    missing = TABLES - found.tables
+    expected = [each.tables for each in migrations if each.number <= found.version]
+    missing = frozenset[str]().union(*expected) - found.tables
     if missing or found.version < 1:
         raise StoreDamaged(
             f"the store has schema {found.version} but lacks its tables {sorted(missing)}: {path}",

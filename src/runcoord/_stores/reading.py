@@ -17,13 +17,14 @@ from runcoord._core.limits import (
     MAX_LEASE_SECONDS,
 )
 from runcoord._core.model import Command, Deadline, Event, EventState, Group, Instant, Run, State
-from runcoord._stores import rows, statements
+from runcoord._core.records import Held, Owner
+from runcoord._stores import records, rows, statements
 from runcoord._stores.connections import Connections, Link, forked_in_use
 from runcoord._stores.failures import BINDING_ERRORS, is_bad_text, is_locked, translated
 from runcoord._stores.rows import Decoder, Row
 from runcoord._stores.waiting import LockWait
 from runcoord.errors import StoreError, UndecodableRow, UnknownRun
-from runcoord.ports import BadRow
+from runcoord.ports import BadRow, R
 
 T = TypeVar("T")
 Params = Sequence[object] | dict[str, object]
@@ -229,6 +230,27 @@ class SqliteView:
 
     def finished_before(self, wall: float, limit: int) -> list[str]:
         return self._ids(statements.FINISHED_BEFORE, {"wall": wall, "limit": limit})
+
+    # --- owners and processes ---
+
+    def records(self, kind: type[R], run_id: str, *, limit: int, bad: list[BadRow] | None = None) -> list[R]:
+        found = self._rows(records.OF_RUN[kind], {"run_id": run_id, "limit": limit})
+        return _decoded(found, records.KINDS[kind].decode, bad)
+
+    def owners(self, limit: int, after: str = "", bad: list[BadRow] | None = None) -> list[Owner]:
+        found = self._rows(statements.OWNERS, {"after": after, "limit": limit})
+        return _decoded(found, records.KINDS[Owner].decode, bad)
+
+    def held_by(self, owner: str, limit: int, after: str = "") -> Held:
+        whose = {"owner": owner, "limit": limit}
+        return Held(
+            tuple(self._ids(statements.RUNS_OF_OWNER, {**whose, "after": after})),
+            tuple(self._ids(statements.EVENTS_OF_OWNER, whose)),
+        )
+
+    def count_unfinished(self, lineage: str) -> int:
+        [(count,)] = self._rows(statements.COUNT_UNFINISHED, {"lineage": lineage})
+        return int(count)
 
     def load_runs(self, run_ids: Sequence[str], bad: list[BadRow]) -> list[Run]:
         found = {row[0]: row for row in self._by_keys(statements.runs_by_ids, run_ids)}

@@ -12,6 +12,8 @@ from typing import Any, NoReturn, TypeVar
 
 from runcoord._core.evolving import assembled
 from runcoord._core.model import (
+    Cleanup,
+    CleanupState,
     Command,
     Deadline,
     Event,
@@ -23,6 +25,7 @@ from runcoord._core.model import (
     Spec,
     State,
 )
+from runcoord._stores.records import cleanup_from, cleanup_text
 from runcoord.errors import UndecodableRow
 
 Row = tuple[Any, ...]
@@ -44,6 +47,8 @@ RUN_FIXED = [
     "group_id",
     "group_size",
     "interruption_budget",
+    "lineage",
+    "depth",
 ]
 #: What a run's life changes.
 RUN_CHANGING = [
@@ -68,6 +73,8 @@ RUN_CHANGING = [
     "result_truncated",
     "late",
     "retried_as",
+    "exit_status",
+    "cleanup",
 ]
 RUN_COLUMNS = [*RUN_FIXED, *RUN_CHANGING]
 
@@ -94,20 +101,22 @@ _TEXT: frozenset[type] = frozenset({str})
 _REAL: frozenset[type] = frozenset({float})
 _WHOLE: frozenset[type] = frozenset({int})
 _REAL_OR_NONE: frozenset[type] = frozenset({float, type(None)})
+_WHOLE_OR_NONE: frozenset[type] = frozenset({int, type(None)})
 _TEXT_OR_NONE: frozenset[type] = frozenset({str, type(None)})
 
 _Columns = dict[str, frozenset[type]]
 _TYPES: dict[str, _Columns] = {
     "runs": dict.fromkeys(RUN_COLUMNS, _TEXT)
     | dict.fromkeys(
-        ["interruptions", "group_size", "interruption_budget", "version", "epoch", "notes"], _WHOLE
+        ["interruptions", "group_size", "interruption_budget", "depth", "version", "epoch", "notes"], _WHOLE
     )
     | dict.fromkeys(["result_truncated", "late"], _WHOLE)
     | dict.fromkeys(["created_at", "lease_seconds"], _REAL)
     | dict.fromkeys(
         ["lease_wall", "lease_boottime", "started_at", "finished_at", "stop_requested_at"], _REAL_OR_NONE
     )
-    | dict.fromkeys(["lease_boot", "outcome", "reported"], _TEXT_OR_NONE),
+    | dict.fromkeys(["lease_boot", "outcome", "reported", "cleanup"], _TEXT_OR_NONE)
+    | {"exit_status": _WHOLE_OR_NONE},
     "events": dict.fromkeys(EVENT_COLUMNS, _TEXT)
     | dict.fromkeys(["seq", "attempt", "told", "failures"], _WHOLE)
     | dict.fromkeys(["created_at", "due_wall", "due_boottime"], _REAL)
@@ -161,16 +170,21 @@ def decode_run(row: Row) -> Run:
     _require_types("runs", row[0], row)
     (
         run_id, created_at, line, retry_of, interruptions,
-        payload, destination, agent, task, conversation_key, group, group_size, budget,
+        payload, destination, agent, task, conversation_key, group, group_size, budget, lineage, depth,
         state_text, version, epoch, owner, lease_wall, lease_boottime, lease_boot, lease_seconds,
         started_at, finished_at, stop_requested_at, stop_reason, progress, notes,
-        outcome_text, reported_text, error, result, truncated, late, retried_as,
+        outcome_text, reported_text, error, result, truncated, late, retried_as, exit_status, tended,
     ) = row  # fmt: skip
     state = _STATES.get(state_text)
     outcome = _OUTCOMES.get(outcome_text, _UNKNOWN)
     reported = _OUTCOMES.get(reported_text, _UNKNOWN)
     lease = None if lease_boot is None else Deadline(lease_wall, lease_boottime, lease_boot)
     held = state is State.CLAIMED or state is State.RUNNING
+    cleanup = None
+    if tended is not None:
+        cleanup, lease = _cleanup(run_id, tended, lease, ended=state is State.FINISHED)
+        if cleanup.due is not None:
+            lease_wall = lease_boottime = None  # looked at
     if (
         state is None
         or outcome is _UNKNOWN
@@ -195,8 +209,26 @@ def decode_run(row: Row) -> Run:
         state, version, epoch, owner, lease, lease_seconds,
         started_at, finished_at, stop_requested_at, stop_reason, progress, notes,
         outcome, reported, error, result, truncated != 0, late != 0, retried_as,
+        exit_status, cleanup, lineage, depth,
     )  # fmt: skip
     return assembled(Run, zip(_RUN_FIELDS, values, strict=True))
+
+
+def _cleanup(
+    run_id: str, text: str, deadline: Deadline | None, *, ended: bool
+) -> tuple[Cleanup, Deadline | None]:
+    """The clean-up and the lease. The columns of the lease hold, of a finished run whose processes are not
+    dealt with, when recovery may try next."""
+    due = deadline if ended else None
+    try:
+        cleanup = cleanup_from(text, due)
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        _bad("runs", run_id, f"cleanup is {_shown(text)} ({error!r:.80})")
+    if ended and (cleanup.state is CleanupState.PENDING) is (due is None):
+        _bad("runs", run_id, f"its cleanup is {cleanup.state.value}, due {_shown(due)}")
+    if due is not None and None in (due.wall, due.boottime):
+        _bad("runs", run_id, f"its cleanup is due {_shown(due)}")
+    return cleanup, None if ended else deadline
 
 
 _UNKNOWN: Any = object()
@@ -229,6 +261,8 @@ def run_changing(run: Run) -> Params:
     ``_value_`` is what ``value`` gives, without a call for each.
     """
     lease = run.lease
+    if run.cleanup is not None and run.cleanup.due is not None:
+        lease = run.cleanup.due
     return (
         run.state._value_, run.version, run.epoch, run.owner,
         None if lease is None else lease.wall,
@@ -239,6 +273,7 @@ def run_changing(run: Run) -> Params:
         None if run.outcome is None else run.outcome._value_,
         None if run.reported is None else run.reported._value_,
         run.error, run.result, run.result_truncated, run.late, run.retried_as,
+        run.exit_status, None if run.cleanup is None else cleanup_text(run.cleanup),
     )  # fmt: skip
 
 
@@ -248,7 +283,7 @@ def encode_run(run: Run) -> Params:
     return (
         run.run_id, run.created_at, run.line, run.retry_of, run.interruptions,
         spec.payload, spec.destination, spec.agent, spec.task, spec.conversation_key,
-        spec.group, spec.group_size, spec.interruption_budget,
+        spec.group, spec.group_size, spec.interruption_budget, run.lineage, run.depth,
         *run_changing(run),
     )  # fmt: skip
 

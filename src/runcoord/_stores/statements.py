@@ -114,6 +114,7 @@ def events_by_ids(count: int) -> str:
 # --- lists of runs (those of values begin with seq, to merge them) ---
 _WAITING = "INDEXED BY runs_waiting WHERE state <> 'claimed' AND state <> 'running' AND state <> 'finished'"
 _LEASED = "INDEXED BY runs_leased WHERE state IN ('claimed', 'running')"
+_CLEANING = "INDEXED BY runs_cleaning WHERE state = 'finished' AND lease_boot IS NOT NULL"
 #: All runs.
 RUNS_ALL = _both_ways(f"SELECT seq, {_RUN} FROM runs NOT INDEXED WHERE")
 #: Accepted runs.
@@ -156,8 +157,8 @@ def _no_lease(state: str) -> str:
 
 
 _NO_PLAUSIBLE_TIME = "(lease_wall - :wall > :cap OR typeof(lease_wall) <> 'real')"
-#: Running runs whose lease ran out, claimed or running ones whose lease is implausible or none, and runs of
-#: an unknown state, by run id.
+#: Running runs whose lease ran out, claimed or running ones whose lease is implausible or none, finished ones
+#: whose processes are due to be dealt with, and runs of an unknown state; by run id.
 RECOVERABLE = f"""
 SELECT run_id FROM (
     SELECT run_id FROM runs {_LEASED} AND run_id > :after
@@ -179,14 +180,37 @@ SELECT run_id FROM (
     SELECT run_id FROM runs {_LEASED} AND run_id > :after
         AND state = 'claimed' AND lease_boot > :boot AND {_NO_PLAUSIBLE_TIME}
     UNION ALL
+    SELECT run_id FROM runs {_CLEANING} AND run_id > :after AND lease_boot = :boot
+        AND (lease_boottime <= :boottime OR typeof(lease_boottime) <> 'real')
+    UNION ALL
+    SELECT run_id FROM runs {_CLEANING} AND run_id > :after
+        AND lease_boot < :boot AND (lease_wall <= :wall OR {_NO_PLAUSIBLE_TIME})
+    UNION ALL
+    SELECT run_id FROM runs {_CLEANING} AND run_id > :after
+        AND lease_boot > :boot AND (lease_wall <= :wall OR {_NO_PLAUSIBLE_TIME})
+    UNION ALL
     SELECT run_id FROM runs {_WAITING} AND run_id > :after AND state < 'accepted'
     UNION ALL
     SELECT run_id FROM runs {_WAITING} AND run_id > :after AND state > 'accepted'
 ) ORDER BY +run_id LIMIT :limit"""
-#: Finished runs that are old enough to prune and have nothing left to deliver, longest finished first.
+#: What an owner holds: runs by id, then events. Looks at all that are leased, or being sent.
+RUNS_OF_OWNER = f"""
+SELECT run_id FROM (
+    SELECT run_id FROM runs {_LEASED} AND run_id > :after AND owner = :owner
+    UNION ALL
+    SELECT run_id FROM runs {_CLEANING} AND run_id > :after AND owner = :owner
+) ORDER BY +run_id LIMIT :limit"""
+#: Unfinished runs of one lineage.
+COUNT_UNFINISHED = """
+SELECT count(*) FROM runs INDEXED BY runs_of_lineage
+WHERE lineage <> '' AND state <> 'finished' AND lineage = :lineage"""
+#: Registered owners, of which there are few.
+OWNERS = "SELECT owner, identity, since FROM owners WHERE owner > :after ORDER BY owner LIMIT :limit"
+#: Finished runs that are old enough to prune and have nothing left to deliver or clean up, longest finished
+#: first.
 FINISHED_BEFORE = f"""
 SELECT run_id FROM runs INDEXED BY runs_finished
-WHERE state = 'finished' AND finished_at < :wall AND NOT EXISTS (
+WHERE state = 'finished' AND finished_at < :wall AND lease_boot IS NULL AND NOT EXISTS (
     SELECT 1 FROM events
     WHERE {_USUAL.format("runs.run_id")} AND events.run_id = runs.run_id AND events.state <> 'delivered'
 ) AND NOT EXISTS (
@@ -253,6 +277,11 @@ SELECT event_id FROM events WHERE seq IN (
     {_SENDABLE}
 ) AND destination NOT IN (SELECT value FROM json_each(:without)) ORDER BY seq LIMIT :limit"""
 
+#: Events that an owner is sending, in order of acceptance.
+EVENTS_OF_OWNER = f"""
+SELECT event_id FROM events {_UNDELIVERED} AND state = 'sending' AND owner = :owner
+ORDER BY seq LIMIT :limit"""
+
 
 def _first(column: str, order: str) -> str:
     """For both states: the first value of ``column``."""
@@ -308,6 +337,11 @@ REMOVE_USUAL_EVENT = f"DELETE FROM events WHERE {_USUAL.format('?')} AND {_OF_A_
 REMOVE_OTHER_EVENTS = f"DELETE FROM events WHERE {_UNUSUAL} AND {_OF_A_FINISHED_RUN}"
 REMOVE_OWN_COMMAND = f"DELETE FROM commands WHERE key = ? AND {_OF_A_FINISHED_RUN}"
 REMOVE_OTHER_COMMANDS = f"DELETE FROM commands WHERE key <> run_id AND {_OF_A_FINISHED_RUN}"
+#: Whether there are any records to remove; most stores have none.
+ANY_RECORDS = "SELECT " + " OR ".join(
+    f"EXISTS (SELECT 1 FROM {table})" for table in ("processes", "audits", "teardowns", "snapshots")
+)
+REMOVE_OWNER = "DELETE FROM owners WHERE owner = ?"
 REMOVE_RUN = "DELETE FROM runs WHERE run_id = ? AND state = 'finished'"
 
 #: The named list statements and the indices that each must use, or none: then it goes by number. A test asks
@@ -320,7 +354,9 @@ PLANS: dict[str | BothWays, frozenset[str]] = {
     RUNS_UNKNOWN: frozenset({"runs_waiting"}),
     CLAIMABLE_ACCEPTED: frozenset({"runs_waiting"}),
     CLAIMABLE_EXPIRED: frozenset({"runs_leased"}),
-    RECOVERABLE: frozenset({"runs_leased", "runs_waiting"}),
+    RECOVERABLE: frozenset({"runs_leased", "runs_waiting", "runs_cleaning"}),
+    RUNS_OF_OWNER: frozenset({"runs_leased", "runs_cleaning"}),
+    COUNT_UNFINISHED: frozenset({"runs_of_lineage"}),
     FINISHED_BEFORE: frozenset({"runs_finished", "events_of_run"}),
     EVENTS_ALL: frozenset(),
     EVENTS_DELIVERED: frozenset(),
@@ -328,6 +364,7 @@ PLANS: dict[str | BothWays, frozenset[str]] = {
     EVENTS_WAITING: frozenset({"events_waiting"}),
     EVENTS_HELD: frozenset({"events_parked"}),
     EVENTS_UNKNOWN: frozenset({"events_parked"}),
+    EVENTS_OF_OWNER: frozenset({"events_waiting"}),
     SENDABLE: frozenset({"events_waiting"}),
     SENDABLE_ELSEWHERE: frozenset({"events_waiting"}),
     NEXT_DUE: frozenset({"events_waiting"}),

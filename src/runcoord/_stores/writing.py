@@ -8,7 +8,8 @@ from types import TracebackType
 from typing import NoReturn, Self
 
 from runcoord._core.model import Event, Run
-from runcoord._stores import rows, statements
+from runcoord._core.records import Record
+from runcoord._stores import records, rows, statements
 from runcoord._stores.failures import BINDING_ERRORS, is_locked, translated
 from runcoord._stores.reading import SqliteView
 from runcoord._stores.rows import Params
@@ -83,6 +84,7 @@ class SqliteTransaction(SqliteView):
         events: list[Event] = []
         commands: list[Params] = []
         groups: list[Params] = []
+        more: list[Record] = []
         for change in changes:
             if change.run is not None:
                 if change.before is None:
@@ -97,6 +99,8 @@ class SqliteTransaction(SqliteView):
                 commands.append(rows.encode_command(change.command))
             if change.group is not None:
                 groups.append(rows.encode_group(change.group))
+            if change.records:
+                more.extend(change.records)
         if new_runs:
             self._write(statements.INSERT_RUN, new_runs)
         if runs:
@@ -109,6 +113,11 @@ class SqliteTransaction(SqliteView):
             self._write(statements.INSERT_EVENT, new_events)
         if events:
             self._update_events(events)
+        for record in more:
+            self._write(records.UPSERTS[type(record)], [records.KINDS[type(record)].encode(record)])
+
+    def remove_owner(self, owner: str) -> None:
+        self._write(statements.REMOVE_OWNER, [(owner,)])
 
     def mark_held_told(self) -> None:
         self._write(statements.MARK_HELD_TOLD, [()])
@@ -119,6 +128,9 @@ class SqliteTransaction(SqliteView):
         self._write(statements.REMOVE_OTHER_EVENTS, [(run_id, run_id) for run_id in run_ids])
         self._write(statements.REMOVE_OWN_COMMAND, [(run_id, run_id, run_id) for run_id in run_ids])
         self._write(statements.REMOVE_OTHER_COMMANDS, [(run_id, run_id) for run_id in run_ids])
+        if self._rows(statements.ANY_RECORDS)[0][0]:
+            for removal in records.REMOVALS:
+                self._write(removal, [(run_id, run_id) for run_id in run_ids])
         self._write(statements.REMOVE_RUN, [(run_id,) for run_id in run_ids])
 
     def _update_runs(self, runs: list[tuple[Run, Run]]) -> None:

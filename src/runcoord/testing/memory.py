@@ -7,7 +7,7 @@ from typing import Any
 from runcoord.ports import Counters
 from runcoord.testing.memory_data import MemoryData, Opener
 from runcoord.testing.memory_transaction import MemoryTransaction
-from runcoord.testing.memory_view import MemoryView
+from runcoord.testing.memory_view import TABLES, MemoryView, key_text
 
 
 class MemoryStore:
@@ -38,10 +38,14 @@ class MemoryStore:
     def plant(self, table: str, key: str, column: str, value: object) -> None:
         """Make a row undecodable, as if ``column`` held ``value``: for tests of how bad rows are isolated.
 
-        ``table`` is ``runs``, ``commands``, ``events`` or ``groups``. A planted ``state`` takes the row out
-        of every list that asks for a state; a planted ``lease_boottime`` is no time. ``KeyError`` when there
-        is no such row.
+        ``table`` is one of the SQLite store's, ``key`` the row's key, with the number behind a slash where
+        there are several for a run. A planted ``state`` takes the row out of every list that asks for a
+        state; a planted ``lease_boottime`` is no time. ``KeyError`` when there is no such row.
         """
-        rows: dict[str, Any] = getattr(self.data, table)
+        rows: dict[str, Any]
+        if table in TABLES.values():
+            rows = {key_text(each): record for each, record in self.data.records.items()}
+        else:
+            rows = getattr(self.data, table)
         rows[key]
         self.data.planted[table, key] = (column, value)

@@ -7,7 +7,7 @@ from typing import Any
 
 from runcoord._core.limits import LOCK_WAIT_SECONDS
 from runcoord.errors import StoreLocked, StoreUnavailable
-from runcoord.ports import Command, Counters, Event, Group, Run
+from runcoord.ports import Command, Counters, Event, Group, Owner, Run, RunRecord
 
 MISSING: Any = object()
 
@@ -19,11 +19,16 @@ class MemoryData:
         self.runs: dict[str, Run] = {}
         self.run_numbers: dict[str, int] = {}
         self.unfinished: dict[str, None] = {}
+        self.cleaning: dict[str, None] = {}
+        """Finished runs whose processes are not dealt with."""
         self.commands: dict[str, Command] = {}
         self.groups: dict[str, Group] = {}
         self.events: dict[str, Event] = {}
         self.undelivered: dict[str, None] = {}
         self.events_of_run: dict[str, tuple[str, ...]] = {}
+        self.owners: dict[str, Owner] = {}
+        self.records: dict[tuple[type[RunRecord], str, int], RunRecord] = {}
+        """By kind, run and number; a snapshot has the number 0."""
         self.planted: dict[tuple[str, str], tuple[str, object]] = {}
         self.last_numbers = {"runs": 0, "events": 0}
         self._lock = threading.Lock()

@@ -9,7 +9,7 @@ from typing import Any, NoReturn, TypeVar
 
 from runcoord._core.evolving import evolved
 from runcoord.errors import StoreError, VersionConflict
-from runcoord.ports import Change, Event, EventState, Run, State
+from runcoord.ports import Audit, Change, Event, EventState, Owner, Record, Run, Snapshot, State
 from runcoord.testing.memory_data import MISSING, Opener
 from runcoord.testing.memory_view import MemoryView
 
@@ -67,6 +67,12 @@ class MemoryTransaction(MemoryView):
                 self._new_event(event)
             for event in change.events:
                 self._save_event(event)
+            for record in change.records:
+                self._save_record(record)
+
+    def remove_owner(self, owner: str) -> None:
+        if owner in self._data.owners:
+            self._put(self._data.owners, owner, MISSING)
 
     def mark_held_told(self) -> None:
         for event_id in self._untold_held():
@@ -84,7 +90,9 @@ class MemoryTransaction(MemoryView):
             for key in [command.key for command in data.commands.values() if command.run_id == run_id]:
                 self._put(data.commands, key, MISSING)
             self._put(data.runs, run_id, MISSING)
-            for index in (data.run_numbers, data.events_of_run, data.unfinished):
+            for record_key in [each for each in data.records if each[1] == run_id]:
+                self._put(data.records, record_key, MISSING)
+            for index in (data.run_numbers, data.events_of_run, data.unfinished, data.cleaning):
                 self._put(index, run_id, MISSING, counted=False)
 
     def _save_run(self, before: Run | None, run: Run) -> None:
@@ -100,6 +108,20 @@ class MemoryTransaction(MemoryView):
         self._put(data.runs, run.run_id, run)
         unfinished = None if run.state is not State.FINISHED else MISSING
         self._put(data.unfinished, run.run_id, unfinished, counted=False)
+        waits = run.cleanup is not None and run.cleanup.due is not None
+        if waits or run.run_id in data.cleaning:
+            self._put(data.cleaning, run.run_id, None if waits else MISSING, counted=False)
+
+    def _save_record(self, record: Record) -> None:
+        if isinstance(record, Owner):
+            self._put(self._data.owners, record.owner, record)
+            return
+        number = 0
+        if isinstance(record, Audit):
+            number = record.round
+        elif not isinstance(record, Snapshot):
+            number = record.number
+        self._put(self._data.records, (type(record), record.run_id, number), record)
 
     def _new_event(self, event: Event) -> None:
         data = self._data
@@ -149,7 +171,7 @@ class MemoryTransaction(MemoryView):
         raise self._failure
 
 
-_FIXED_OF_RUN = ("run_id", "spec", "created_at", "line", "retry_of", "interruptions")
+_FIXED_OF_RUN = ("run_id", "spec", "created_at", "line", "retry_of", "interruptions", "lineage", "depth")
 _FIXED_OF_EVENT = ("run_id", "kind", "body", "created_at", "seq")
 
 

@@ -9,7 +9,26 @@ from typing import Any, Self
 
 from runcoord._core.deliveries import may_send
 from runcoord.errors import UndecodableRow, UnknownRun
-from runcoord.ports import BadRow, Command, Deadline, Event, EventKind, EventState, Group, Instant, Run, State
+from runcoord.ports import (
+    Audit,
+    BadRow,
+    Command,
+    Deadline,
+    Event,
+    EventKind,
+    EventState,
+    Group,
+    Held,
+    Instant,
+    Owner,
+    R,
+    RecordedProcess,
+    Run,
+    RunRecord,
+    Snapshot,
+    State,
+    Teardown,
+)
 from runcoord.testing.memory_data import Opener
 
 
@@ -129,6 +148,10 @@ class MemoryView:
             and run.lease is not None
             and (run.lease.implausible(now) or (run.state is State.RUNNING and run.lease.passed(now)))
         }
+        for run_id in self._data.cleaning:
+            due = _cleanup_due(self._data.runs[run_id])
+            if run_id > after and due is not None and (due.passed(now) or due.implausible(now)):
+                found.add(run_id)
         found |= {
             key
             for (table, key), (column, _) in self._data.planted.items()
@@ -150,9 +173,43 @@ class MemoryView:
             if run.finished_at is not None
             and run.finished_at < wall
             and not self._state_unknown("runs", run_id)
+            and run_id not in data.cleaning
             and not any(event_id in data.undelivered for event_id in data.events_of_run.get(run_id, ()))
         ]
         return [run_id for _, _, run_id in sorted(found)[:limit]]
+
+    # --- owners and processes ---
+
+    def records(self, kind: type[R], run_id: str, *, limit: int, bad: list[BadRow] | None = None) -> list[R]:
+        self._count()
+        stored = self._data.records
+        keys = sorted((each for each in stored if each[:2] == (kind, run_id)), key=lambda key: key[2])[:limit]
+        found: list[R] = []
+        for key in keys:
+            record = stored[key]
+            if isinstance(record, kind) and self._good(TABLES[kind], [key_text(key)], bad):
+                found.append(record)
+        return found
+
+    def owners(self, limit: int, after: str = "", bad: list[BadRow] | None = None) -> list[Owner]:
+        self._count()
+        found = sorted(owner for owner in self._data.owners if owner > after)[:limit]
+        return [self._data.owners[owner] for owner in self._good("owners", found, bad)]
+
+    def held_by(self, owner: str, limit: int, after: str = "") -> Held:
+        self._count(2)
+        runs = {run.run_id for run in self._unfinished() if run.owner == owner and run.lease is not None}
+        runs |= {run_id for run_id in self._data.cleaning if self._data.runs[run_id].owner == owner}
+        sending = [
+            event.event_id
+            for event in self._undelivered()
+            if event.state is EventState.SENDING and event.owner == owner
+        ]
+        return Held(tuple(sorted(each for each in runs if each > after)[:limit]), tuple(sending[:limit]))
+
+    def count_unfinished(self, lineage: str) -> int:
+        self._count()
+        return sum(run.lineage == lineage for run in map(self._data.runs.__getitem__, self._data.unfinished))
 
     def load_runs(self, run_ids: Sequence[str], bad: list[BadRow]) -> list[Run]:
         self._count()
@@ -228,6 +285,24 @@ class MemoryView:
         self._count()
         events = self._data.events
         return [events[key] for key in self._good("events", filter(events.__contains__, event_ids), bad)]
+
+
+TABLES: dict[type[RunRecord], str] = {
+    RecordedProcess: "processes",
+    Audit: "audits",
+    Teardown: "teardowns",
+    Snapshot: "snapshots",
+}
+
+
+def key_text(key: tuple[type[RunRecord], str, int]) -> str:
+    """The key of a record as bad rows name it."""
+    _, run_id, number = key
+    return f"{run_id}/{number}" if number else run_id
+
+
+def _cleanup_due(run: Run) -> Deadline | None:
+    return None if run.cleanup is None else run.cleanup.due
 
 
 def _goes_on(number: int, after: int, newest_first: bool) -> bool:

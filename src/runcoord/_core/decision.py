@@ -1,0 +1,22 @@
+"""What a request changes, as a value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from runcoord._core.model import Event, Run
+from runcoord._core.records import Record
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What a request changes. ``run`` is the run afterwards; unchanged when ``changed`` is false."""
+
+    run: Run
+    changed: bool
+    event: Event | None = None
+    successor: Run | None = None
+    """A run created as the automatic retry of this one."""
+    late: bool = False
+    records: tuple[Record, ...] = ()
+    """Rows about the run's processes, written together with it."""

@@ -1,0 +1,44 @@
+"""Who this owner is: its process's identity, stored together with the first thing that it acquires."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+from runcoord._core.identity import ProcessIdentity
+from runcoord._core.records import Owner
+from runcoord._log import say
+from runcoord.errors import RuncoordError
+from runcoord.ports import Processes
+
+log = logging.getLogger("runcoord.coordinator")
+
+
+class Registration:
+    """Written once in the life of one owner. Where the identity cannot be read none is written, and the
+    owner's death cannot be proved: its leases then end by time."""
+
+    def __init__(self, owner: str, table: Callable[[], Processes] | None) -> None:
+        self._owner, self._table = owner, table
+        self._identity: ProcessIdentity | None = None
+        self._done = table is None
+
+    def prepare(self) -> None:
+        """Read the identity, outside of any transaction; once."""
+        if self._done or self._identity is not None or self._table is None:
+            return
+        try:
+            self._identity = self._table().itself()
+        except (RuncoordError, OSError) as error:
+            self._done = True
+            say(log, logging.DEBUG, "the identity of this process cannot be read", error=str(error))
+
+    def rows(self, wall: float) -> tuple[Owner, ...]:
+        """What the transaction under way must write as well."""
+        if self._done or self._identity is None:
+            return ()
+        return (Owner(self._owner, self._identity, wall),)
+
+    def written(self) -> None:
+        """That transaction was committed."""
+        self._done = self._done or self._identity is not None

@@ -22,8 +22,10 @@ import runcoord
 import runcoord._core.limits as coordinator_limits
 import runcoord.ports
 import runcoord.testing
-from pytest_runcoord import fixtures, from_python
+from pytest_runcoord import fixtures, from_python, patching
 from pytest_runcoord.commands import schema as schema_command
+from pytest_runcoord.patching import tree
+from pytest_runcoord.processes import plans
 from pytest_runcoord.reference_page import reference_page
 from pytest_runcoord.verbs import default_registry
 from runcoord import errors
@@ -325,9 +327,9 @@ def plugin_page() -> str:
 def fixtures_page() -> str:
     parts = [
         (
-            "Each is given to a test that names it. All but `runcoord_tz_drift` and `runcoord_scenario` "
-            "share one clock, `runcoord_clock`; those with a coordinator have its store in the test's "
-            "`tmp_path`. Examples: [use the fixtures](../how-to/use-the-fixtures.md)."
+            "Each is given to a test that names it. All but `runcoord_tz_drift`, `runcoord_kill_guard` and "
+            "`runcoord_scenario` share one clock, `runcoord_clock`; those with a coordinator have its store "
+            "in the test's `tmp_path`. Examples: [use the fixtures](../how-to/use-the-fixtures.md)."
         )
     ]
     gives: list[str] = []
@@ -337,8 +339,9 @@ def fixtures_page() -> str:
             parts += [f"## `{name}`", markdown(fixture.doc, paragraphs=True), f"Gives: `{kind}`."]
             gives.append(kind)
     parts.append("## What they give")
-    for kind in dict.fromkeys([*gives, "CheckedResult"]):
-        found = getattr(fixtures, kind, None) or getattr(from_python, kind, None)
+    for kind in dict.fromkeys([*gives, "Simulated", "Plan", "CheckedResult"]):
+        homes = (fixtures, patching, tree, plans, from_python)
+        found = next((getattr(home, kind) for home in homes if hasattr(home, kind)), None)
         if found is None or found.__module__.startswith("runcoord"):
             continue
         source = module_source(found.__module__).symbols[kind]

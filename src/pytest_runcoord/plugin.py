@@ -12,10 +12,15 @@ if TYPE_CHECKING:
     from pytest_runcoord.collection import ScenarioFile
     from pytest_runcoord.fixtures import CrashedLease, RecordedDestination, StalledRenewals, TzDrift
     from pytest_runcoord.from_python import ScenarioRunner
+    from pytest_runcoord.patching import KillGuard, ProcessTree
+    from pytest_runcoord.patching.tree import PidReuse, Reboot
     from runcoord import Coordinator
     from runcoord.testing import ManualClock
 
 SUFFIX = ".runcoord.yaml"
+
+GUARDS = pytest.StashKey["list[KillGuard]"]()
+"""Guards of a test that is under way: what they refused fails it."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -61,6 +66,19 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> ScenarioFi
     from pytest_runcoord.collection import ScenarioFile
 
     return ScenarioFile.from_parent(parent, path=file_path)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """Signals that a guard refused fail the test that they were sent in."""
+    try:
+        yield
+    except Exception as failure:
+        for guard in item.stash.get(GUARDS, ()):
+            guard.note_on(failure)
+        raise
+    for guard in item.stash.get(GUARDS, ()):
+        guard.check()
 
 
 # --- fixtures ---
@@ -153,6 +171,61 @@ def runcoord_tz_drift() -> Iterator[TzDrift]:
     drift = TzDrift()
     yield drift
     drift.restore()
+
+
+@pytest.fixture
+def runcoord_process_tree(
+    request: pytest.FixtureRequest, runcoord_clock: ManualClock, tmp_path: Path
+) -> Iterator[ProcessTree]:
+    """Simulated processes, for code that signals and waits by ``os``, ``subprocess`` or ``psutil``.
+
+    ``tree({"server": {"children": [{"worker": {"ignores": ["TERM"]}}]}})`` starts them as children of the
+    test; ``tree["worker"]`` has ``pid``, ``alive``, ``status`` and ``signals``, ``tree.program(name, ...)``
+    declares what ``subprocess.Popen`` may start. Time is that of ``runcoord_clock``. A signal to anything
+    else is not sent, and fails the test.
+    """
+    from pytest_runcoord.patching import process_tree
+
+    with process_tree(runcoord_clock, tmp_path / "proc") as tree:
+        request.node.stash.setdefault(GUARDS, []).append(tree.guard)
+        yield tree
+    tree.guard.check()
+
+
+@pytest.fixture
+def runcoord_pid_reuse(runcoord_process_tree: ProcessTree) -> PidReuse:
+    """Gives the pid of a simulated process to a stranger: ``stranger = runcoord_pid_reuse("worker")``.
+
+    The process has ended and was reaped. The stranger began in the same clock tick, so that pid and start
+    time are equal; ``same_tick=False`` makes it a later one. The test fails when it is signalled.
+    """
+    return runcoord_process_tree.reuse
+
+
+@pytest.fixture
+def runcoord_reboot(runcoord_process_tree: ProcessTree) -> Reboot:
+    """Restarts the simulated machine: ``runcoord_reboot()``. No simulated process is left, pids begin again.
+
+    ``runcoord_clock`` has another boot id, and its boottime begins at 0; the wall clock has moved by the
+    ``seconds`` that the machine was off.
+    """
+    return runcoord_process_tree.reboot
+
+
+@pytest.fixture
+def runcoord_kill_guard(request: pytest.FixtureRequest) -> Iterator[KillGuard]:
+    """Lets real signals through only to processes that the test started; any other is not sent.
+
+    Whoever sends one sees ``PermissionError``, and the test fails. ``allow(pid)`` makes a process the test's
+    own that was there before, or that has left its parents. Signals of child processes are not seen.
+    """
+    from pytest_runcoord.patching import KillGuard, guarded
+
+    guard = KillGuard()
+    request.node.stash.setdefault(GUARDS, []).append(guard)
+    with guarded(guard):
+        yield guard
+    guard.check()
 
 
 @pytest.fixture

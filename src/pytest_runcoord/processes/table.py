@@ -52,8 +52,16 @@ class SimTable:
     parent how a process ended.
     """
 
-    def __init__(self, clock: Clock, *, handles: bool = True, tells_status: bool = True) -> None:
+    def __init__(
+        self,
+        clock: Clock,
+        *,
+        handles: bool = True,
+        tells_status: bool = True,
+        pids: tuple[int, int] = (FIRST_PID, LAST_PID),
+    ) -> None:
         self.clock = clock
+        self._first, self._highest = pids
         self.handles, self.tells_status = handles, tells_status
         self.labelled: dict[str, SimProcess] = {}
         """Scenario names of processes; a name that is used again means the newest."""
@@ -120,14 +128,14 @@ class SimTable:
     def _restart(self) -> None:
         self._boot = self.clock.boot_id()
         gone, self.everyone = self.everyone, []
-        for process in gone:
-            if process.life is not Life.REAPED:
-                process.life, process.status = Life.REAPED, -KILL
-                self.changed(process)
         self._numbers.clear()
         self._last.clear()
         self._ever.clear()
         self._events.clear()
+        for process in gone:
+            if process.life is not Life.REAPED:
+                process.life, process.status = Life.REAPED, -KILL
+                self.changed(process)
 
     # --- finding ---
 
@@ -135,6 +143,10 @@ class SimTable:
         """Who has a pid now, ended but not reaped ones too."""
         self.settle()
         return self._table(place).get(pid)
+
+    def holder(self, place: Place, pid: int) -> SimProcess | None:
+        """The same, as of what has happened already: for those who are told of changes."""
+        return self._numbers.get(place.table, {}).get(pid)
 
     def by_serial(self, place: Place, serial: int) -> SimProcess | None:
         """The process with a handle, unless it was reaped."""
@@ -166,7 +178,7 @@ class SimTable:
         found = self._numbers.get(place.table)
         if found is None:
             found = self._numbers[place.table] = {}
-            self._last[place.table] = FIRST_PID - 1
+            self._last[place.table] = self._first - 1
             self._ever[place.table] = set()
             self._enter(INIT, place, None, INIT_LABEL, reaps_after=self.init_reaps_after)
         return found
@@ -243,8 +255,8 @@ class SimTable:
 
     def _free(self, place: Place) -> int:
         number = self._last[place.table]
-        for _ in range(LAST_PID - FIRST_PID + 1):
-            number = number + 1 if number < LAST_PID else FIRST_PID
+        for _ in range(self._highest - self._first + 1):
+            number = number + 1 if number < self._highest else self._first
             if not self.number_taken(place, number):
                 self._last[place.table] = number
                 return number

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import threading
+from collections.abc import Callable
 
 from runcoord.ports import Instant
 
@@ -12,7 +13,7 @@ class ManualClock:
     """Three clocks that move only when told to. All values in seconds.
 
     The first boot is ``boot-1``; its boottime and monotonic clock begin at 1,000, its wall clock in 2023.
-    Safe to use from several threads.
+    Safe to use from several threads. Each of ``listeners`` is called after every move.
     """
 
     def __init__(
@@ -26,6 +27,7 @@ class ManualClock:
         self._boot_id = boot_id
         self._boots = 1
         self._lock = threading.Lock()
+        self.listeners: list[Callable[[], None]] = []
 
     # --- reading ---
 
@@ -55,11 +57,13 @@ class ManualClock:
             self._wall += seconds
             self._boottime += seconds
             self._monotonic += seconds
+        self._moved()
 
     def step(self, seconds: float) -> None:
         """The wall clock is set forward, or back when ``seconds`` is negative; nothing else moves."""
         with self._lock:
             self._wall += seconds
+        self._moved()
 
     def suspend(self, seconds: float) -> None:
         """The machine sleeps: time passes for all but the monotonic clock."""
@@ -67,6 +71,7 @@ class ManualClock:
         with self._lock:
             self._wall += seconds
             self._boottime += seconds
+        self._moved()
 
     def reboot(self, seconds: float = 30.0) -> None:
         """The machine is off for ``seconds`` and starts anew: another boot id, boottime from 0."""
@@ -76,6 +81,11 @@ class ManualClock:
             self._boottime = self._monotonic = 0.0
             self._boots += 1
             self._boot_id = f"boot-{self._boots}"
+        self._moved()
+
+    def _moved(self) -> None:
+        for listener in self.listeners:
+            listener()
 
 
 class ManualSleeper:

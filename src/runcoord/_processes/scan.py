@@ -82,7 +82,7 @@ class Pass:
     def _read_rows(self) -> None:
         proc, rows, children, now, until = self.proc, self.rows, self.children, time.monotonic, self.until
         for pid in proc.pids():
-            if now() > until:
+            if now() >= until:
                 raise TimeIsOver
             try:
                 row = proc.row(pid)
@@ -158,7 +158,7 @@ class Pass:
         """The environment; empty when it cannot be read, which is counted."""
         pid = row.pid
         if pid not in self.blocks:
-            if time.monotonic() > self.until:
+            if time.monotonic() >= self.until:
                 raise TimeIsOver
             self.blocks[pid] = environment_of(self.proc, row)
             if self.blocks[pid] is None:

@@ -1,7 +1,8 @@
 """For tests of programs that use runcoord, and for stores of other makers.
 
 :class:`StoreContract` is the suite that every store must pass; :class:`MemoryStore` is the simplest store
-that does. :class:`ManualClock`, :class:`ManualSleeper` and :class:`CountingIds` stand in for time and
+that does. :class:`ProcessesContract` is the one for tables of processes, on a :class:`ProcessMaker`.
+:class:`ManualClock`, :class:`ManualSleeper` and :class:`CountingIds` stand in for time and
 chance: give them to :func:`runcoord.open_coordinator` through :class:`runcoord.ports.Ports`.
 """
 
@@ -11,12 +12,18 @@ from runcoord.testing.clock import CountingIds, ManualClock, ManualSleeper
 from runcoord.testing.contract import StoreContract
 from runcoord.testing.memory import MemoryStore
 from runcoord.testing.memory_data import MemoryData
+from runcoord.testing.process_contract import ProcessesContract
+from runcoord.testing.process_making import Can, ProcessMaker, Start
 
 __all__ = [
+    "Can",
     "CountingIds",
     "ManualClock",
     "ManualSleeper",
     "MemoryData",
     "MemoryStore",
+    "ProcessMaker",
+    "ProcessesContract",
+    "Start",
     "StoreContract",
 ]

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from runcoord._bounded import ThreadBounded
 from runcoord._clock import SystemClock, SystemIds, SystemSleeper, new_owner_id
@@ -20,14 +20,19 @@ from runcoord._maintenance import Maintenance
 from runcoord._outbox import DrainReport, Outbox
 from runcoord._recoverer import Recoverer, SweepReport
 from runcoord._stores.sqlite import open_sqlite
+from runcoord._supervisor.commanding import Commands
+from runcoord._supervisor.folders import folders_beside
 from runcoord._ticker import Ticker
 from runcoord.errors import InvalidConfiguration
 from runcoord.ports import Destination, Ports, Processes, Store
 
+if TYPE_CHECKING:
+    from runcoord._supervisor.running import Supervisor
+
 SQLITE_SCHEME = "sqlite:///"
 
 
-class Coordinator(RunVerbs):
+class Coordinator(RunVerbs, Commands):
     """A durable run coordinator. Open one with :func:`open_coordinator`, once per process and store.
 
     Safe to use from several threads. A context manager: leaving it ends its threads and closes the store;
@@ -41,6 +46,7 @@ class Coordinator(RunVerbs):
         owner: str,
         settings: Settings,
         destinations: dict[str, Destination] | None,
+        folders: Path | None = None,
     ) -> None:
         clock = ports.clock or SystemClock()
         table = ports.processes
@@ -67,6 +73,7 @@ class Coordinator(RunVerbs):
         )
         self.on_event = self.maintenance.deliver_soon
         self._ticker: Ticker | None = None
+        self._launcher, self._folders = ports.launcher, folders
 
     # --- recovering and delivering ---
 
@@ -130,6 +137,14 @@ class Coordinator(RunVerbs):
         """The same for the oldest run that can be claimed; ``None`` when there is none."""
         return self._executor.execute_next(work)
 
+    @functools.cached_property
+    def commands(self) -> Supervisor:
+        """For who drives commands step by step, with clocks of its own; :meth:`run_command` does it all."""
+        from runcoord._launching import ShimLauncher
+        from runcoord._supervisor.running import Supervisor
+
+        return Supervisor(self, self._executor, self._launcher or ShimLauncher(), self._folders)
+
     # --- closing ---
 
     def close(self) -> None:
@@ -178,7 +193,7 @@ def open_coordinator(
     ports = ports or Ports()
     owner = require_id("owner", owner or new_owner_id())
     table = None if destinations is None else _checked(destinations)
-    store = ports.store
+    store, folders = ports.store, None
     if store is None:
         store = open_sqlite(
             _sqlite_path(url),
@@ -186,7 +201,8 @@ def open_coordinator(
             sleeper=ports.sleeper or SystemSleeper(),
             create=create,
         )
-    return Coordinator(ports.wrap_store(store), ports, owner, settings or Settings(), table)
+        folders = folders_beside(url)
+    return Coordinator(ports.wrap_store(store), ports, owner, settings or Settings(), table, folders)
 
 
 def _real_table() -> Callable[[], Processes]:

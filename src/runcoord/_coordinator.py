@@ -160,7 +160,7 @@ class RunVerbs(Lookups):
         self.registration.prepare()
         sent = self.clock.boottime()
         decision = self._decide("claim", run_id, requests.Claim(self.owner, seconds), acquires=True)
-        return _lease(decision.run, sent)
+        return lease_of(decision.run, sent)
 
     def claim_next(self, *, lease: float | None = None) -> Lease | None:
         """Claim the oldest run that can be claimed; ``None`` when there is none.
@@ -178,7 +178,7 @@ class RunVerbs(Lookups):
             decision = self.registered(decide(run, requests.Claim(self.owner, seconds), now), now)
             self._save(tx, run, decision, now)
         self.registration.written()
-        return _lease(decision.run, sent)
+        return lease_of(decision.run, sent)
 
     def _next_waiting(self, tx: Transaction, now: Instant) -> Run | None:
         unreadable: set[str] = set()
@@ -209,13 +209,13 @@ class RunVerbs(Lookups):
         """Lengthen an unexpired lease. Its epoch stays."""
         sent = self.clock.boottime()
         run = self._decide("renew", lease.run_id, requests.Renew(lease)).run
-        return Renewal(_lease(run, sent), run.stop_requested_at is not None)
+        return Renewal(lease_of(run, sent), run.stop_requested_at is not None)
 
     def reacquire(self, lease: Lease) -> Renewal:
         """Take an expired lease again under a new epoch, if nobody acquired the run since."""
         sent = self.clock.boottime()
         run = self._decide("reacquire", lease.run_id, requests.Reacquire(lease)).run
-        return Renewal(_lease(run, sent), run.stop_requested_at is not None)
+        return Renewal(lease_of(run, sent), run.stop_requested_at is not None)
 
     def release(self, lease: Lease) -> None:
         """Give back a run whose work has not begun; it can be claimed at once."""
@@ -384,7 +384,8 @@ class RunVerbs(Lookups):
         return require_lease_seconds(seconds, limits.MIN_LEASE_SECONDS, limits.MAX_LEASE_SECONDS)
 
 
-def _lease(run: Run, sent: float) -> Lease:
+def lease_of(run: Run, sent: float) -> Lease:
+    """What whoever acquired a run holds; the request for it was sent at ``sent`` (boottime)."""
     assert run.lease is not None
     return Lease(run.run_id, run.owner, run.epoch, run.lease_seconds, sent, run.lease)
 

@@ -12,12 +12,15 @@ import logging
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 from runcoord._answers import Completion
 from runcoord._coordinator import RunVerbs
 from runcoord._core import limits
 from runcoord._core.model import Lease, Outcome, Run
+from runcoord._core.records import Snapshot
+from runcoord._core.teardown import TeardownReport
 from runcoord._core.texts import message_of
 from runcoord._heartbeat import Heartbeat, Hold
 from runcoord._log import say
@@ -68,10 +71,16 @@ class Execution:
     """One started run and its lease. Use :meth:`checkpoint` (or :meth:`guard`) before every effect."""
 
     def __init__(
-        self, verbs: RunVerbs, outbox: Outbox, bounded: Bounded, sleeper: Sleeper, lease: Lease
+        self,
+        verbs: RunVerbs,
+        outbox: Outbox,
+        bounded: Bounded,
+        sleeper: Sleeper,
+        lease: Lease,
+        started: Run | None = None,
     ) -> None:
         self._verbs, self._outbox, self._sleeper = verbs, outbox, sleeper
-        self.run = verbs.start(lease)
+        self.run = started or verbs.start(lease)
         self.heartbeat = Heartbeat(verbs, lease, bounded)
 
     @property
@@ -120,13 +129,32 @@ class Execution:
         """Write an event to the run's destination; raises like :meth:`progress`."""
         return self._as_holder(lambda lease: self._verbs.publish(lease, body))
 
-    def finish(self, outcome: Outcome, *, result: str = "", error: str = "") -> ExecutionReport:
-        """Record how the work ended and deliver its event.
+    def finish(
+        self,
+        outcome: Outcome,
+        *,
+        result: str = "",
+        error: str = "",
+        exit_status: int | None = None,
+        teardown: TeardownReport | None = None,
+        snapshot: Snapshot | None = None,
+    ) -> ExecutionReport:
+        """Record how the work ended and deliver its event. The last three are of work that was a command; see
+        :meth:`runcoord.Coordinator.complete`.
 
         When somebody else ended the run meanwhile, that is said in the report: nothing was recorded. Raises
         :class:`~runcoord.errors.StoreError` when the store goes on failing; it may be tried again.
         """
-        completion = self._recorded(outcome, result, error)
+        ending = partial(
+            self._verbs.complete,
+            outcome=outcome,
+            result=result,
+            error=error,
+            exit_status=exit_status,
+            teardown=teardown,
+            snapshot=snapshot,
+        )
+        completion = self._recorded(ending)
         self.heartbeat.end()
         if completion is None:
             return ExecutionReport(Ended.LOST, self._verbs.run(self.run.run_id), None)
@@ -148,7 +176,7 @@ class Execution:
 
     # --- under the newest lease ---
 
-    def _recorded(self, outcome: Outcome, result: str, error: str) -> Completion | None:
+    def _recorded(self, ending: Callable[[Lease], Completion]) -> Completion | None:
         """The completion; ``None`` when somebody else decided about the run."""
         self.heartbeat.completing()
         lease: Lease | None = self.lease
@@ -156,7 +184,7 @@ class Execution:
             if lease is None:
                 return None
             try:
-                return self._verbs.complete(lease, outcome, result=result, error=error)
+                return ending(lease)
             except AlreadyFinished:
                 return None
             except LeaseLost:
@@ -225,6 +253,10 @@ class Executor:
         lease = self._verbs.claim_next()
         return None if lease is None else self._start(lease)
 
+    def adopt(self, lease: Lease, started: Run) -> Execution:
+        """The same for a run that was claimed and started in one commit with something else."""
+        return self._start(lease, started)
+
     def execute(self, run_id: str, work: Work) -> ExecutionReport:
         """Claim a run, do its work, record the outcome, deliver the event."""
         return self._execute(self._verbs.claim(run_id), work)
@@ -242,8 +274,8 @@ class Executor:
             return ExecutionReport(Ended.LOST, self._verbs.run(lease.run_id), None)
         return self._work(execution, work)
 
-    def _start(self, lease: Lease) -> Execution:
-        execution = Execution(self._verbs, self._outbox, self._bounded, self._sleeper, lease)
+    def _start(self, lease: Lease, started: Run | None = None) -> Execution:
+        execution = Execution(self._verbs, self._outbox, self._bounded, self._sleeper, lease, started)
         with self._lock:
             self._under_way = {name: each for name, each in self._under_way.items() if each.holds}
             self._under_way[lease.run_id] = execution

@@ -89,6 +89,8 @@ DEFAULT_MAX_DEPTH = 3
 """Depth at which a run is refused unless the environment says otherwise (origin)."""
 MAX_DEPTH_CEILING = 32
 """Largest maximum that is believed (origin): a forged one does not turn the guard off."""
+LIVE_RUNS = 100
+"""Unfinished commands of one lineage unless an option says otherwise: depth alone does not bound breadth."""
 MAX_NUMERAL_DIGITS = 10
 """Digits of a number in the environment, leading zeros among them: more than any of the values needs."""
 MAX_NUMERAL = 2**32 - 1

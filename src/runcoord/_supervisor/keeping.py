@@ -1,0 +1,135 @@
+"""What is kept of a command outside of its run's own row, so that whoever comes after a crash can end it: the
+first processes, the caller's git state, how the command ended."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from runcoord import _spans as spans
+from runcoord._core.events import canonical_json as json_of
+from runcoord._core.identity import UnknownIdentity
+from runcoord._core.records import Identity, NewProcess, Role, Snapshot, SnapshotState, Terms
+from runcoord._core.texts import message_of
+from runcoord._log import say
+from runcoord._supervisor.accepting import Beginning
+from runcoord._supervisor.git_state import GitReport
+from runcoord._supervisor.starting import Launched
+from runcoord.errors import LaunchFailed, ProbeFailed
+
+log = logging.getLogger("runcoord.commands")
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What is known of the git state afterwards. No report: nothing had been written down."""
+
+    report: GitReport | None = None
+    problems: tuple[str, ...] = ()
+
+
+class Keeper:
+    """Keeps it."""
+
+    # --- before the command begins ---
+
+    def make_folder(self, launched: Launched) -> None:
+        """The command's own directory. Raises :class:`~runcoord.errors.LaunchFailed`."""
+        if launched.folder is None:
+            return
+        try:
+            launched.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise LaunchFailed(
+                f"the directory of the run cannot be made: {launched.folder} ({error.strerror})",
+                remedy="Check that the directory of the store can be written.",
+                path=str(launched.folder),
+            ) from None
+
+    def take(self, launched: Launched) -> None:
+        """Write down the git state of the command's directory, durably, if it is in a checkout. Raises
+        :class:`~runcoord.errors.GitStateUnsaved`."""
+        from runcoord import _git
+
+        if launched.folder is None:
+            return
+        prepared = launched.prepared
+        with spans.span("runcoord.git.take", run=launched.run_id) as span:
+            saved = _git.take(prepared.directory, launched.folder, environ=prepared.environment)
+            span.say(checkout=saved is not None)
+        launched.saved = saved
+
+    def beginning(self, launched: Launched) -> Beginning:
+        """What the store is to know of it; waits for the processes to be there."""
+        tree, prepared = launched.tree, launched.prepared
+        processes = (
+            NewProcess(_identity(lambda: tree.shim), Role.SHIM),
+            NewProcess(_identity(lambda: tree.leader), Role.LEADER),
+        )
+        return Beginning(
+            payload=prepared.payload(),
+            run_id=launched.run_id,
+            lineage=prepared.line.lineage,
+            depth=prepared.admission.depth,
+            processes=processes,
+            terms=Terms(prepared.scope, prepared.grace, launched.last_words, prepared.line.own),
+            snapshot=str(launched.folder) if launched.saved is not None else "",
+        )
+
+    # --- afterwards ---
+
+    def compare(self, launched: Launched) -> Kept:
+        """How the git state differs; nothing is written."""
+        return self._with_git(launched, "compare")
+
+    def restore(self, launched: Launched) -> Kept:
+        """Put the git state back."""
+        return self._with_git(launched, "restore")
+
+    def _with_git(self, launched: Launched, what: str) -> Kept:
+        from runcoord import _git
+
+        if launched.saved is None:
+            return Kept()
+        environ = launched.prepared.environment
+        with spans.span(f"runcoord.git.{what}", run=launched.run_id) as span:
+            try:
+                found = (
+                    _git.drift(launched.saved, environ=environ)
+                    if what == "compare"
+                    else _git.restore(launched.saved, environ=environ)
+                )
+            except Exception as error:  # noqa: BLE001 - whatever it was, it must not hide how the command ended
+                say(
+                    log, logging.ERROR, f"git: could not {what}", run=launched.run_id, error=message_of(error)
+                )
+                return Kept(problems=(f"git: could not {what}: {message_of(error)}",))
+            report = GitReport(found)
+            span.say(clean=report.clean)
+        return Kept(report if report.clean else GitReport(found, str(launched.folder)))
+
+    def snapshot_of(self, launched: Launched, run_id: str, report: GitReport | None) -> Snapshot | None:
+        """What the store is to know of the git state afterwards."""
+        if report is None or launched.folder is None:
+            return None
+        state = SnapshotState.RESTORED if report.clean else SnapshotState.REFUSED
+        return Snapshot(run_id, str(launched.folder), state, json_of(report.document()))
+
+    def forget(self, launched: Launched) -> None:
+        """Remove the command's own directory: nobody needs it any more."""
+        if launched.folder is None:
+            return
+        shutil.rmtree(launched.folder, ignore_errors=True)
+        with contextlib.suppress(OSError):  # others are in it
+            launched.folder.parent.rmdir()
+
+
+def _identity(read: Callable[[], Identity]) -> Identity:
+    """One that cannot be read is recorded as such: the run goes on, without authority to signal it."""
+    try:
+        return read()
+    except ProbeFailed as error:
+        return UnknownIdentity(error.problem)

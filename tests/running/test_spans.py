@@ -1,0 +1,100 @@
+"""OpenTelemetry spans, where a program uses OpenTelemetry."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from runcoord import _spans as spans
+
+pytest.importorskip("opentelemetry.trace", reason="opentelemetry-api is not installed")
+
+from opentelemetry import trace
+
+
+@dataclass
+class Recorded:
+    name: str
+    parent: str
+    attributes: dict[str, Any] = field(default_factory=dict)
+
+
+class Recorder(trace.TracerProvider):
+    """A provider that keeps what is said of spans."""
+
+    def __init__(self) -> None:
+        self.spans: list[Recorded] = []
+        self.open: list[str] = [""]
+
+    def get_tracer(self, *_: Any, **__: Any) -> Any:
+        return _Tracer(self)
+
+
+class _Tracer(trace.Tracer):
+    def __init__(self, recorder: Recorder) -> None:
+        self._recorder = recorder
+
+    def start_span(self, name: str, *_: Any, **__: Any) -> Any:
+        raise NotImplementedError
+
+    @contextmanager
+    def start_as_current_span(self, name: str, *_: Any, **__: Any) -> Iterator[Any]:
+        recorded = Recorded(name, self._recorder.open[-1])
+        self._recorder.spans.append(recorded)
+        self._recorder.open.append(name)
+        try:
+            yield _Span(recorded)
+        finally:
+            self._recorder.open.pop()
+
+
+class _Span(trace.NonRecordingSpan):
+    def __init__(self, recorded: Recorded) -> None:
+        super().__init__(trace.INVALID_SPAN_CONTEXT)
+        self._recorded = recorded
+
+    def set_attribute(self, key: str, value: Any) -> None:
+        self._recorded.attributes[key] = value
+
+
+@pytest.fixture
+def recorder(monkeypatch: pytest.MonkeyPatch) -> Recorder:
+    made = Recorder()
+    monkeypatch.setattr(trace, "get_tracer", made.get_tracer)
+    return made
+
+
+def test_spans_are_nested_and_have_their_attributes_under_our_name(recorder: Recorder) -> None:
+    with spans.span("runcoord.run", run="r1") as outer, spans.span("runcoord.teardown") as inner:
+        inner.say(left=0)
+        outer.say(outcome="completed")
+    assert [(each.name, each.parent) for each in recorder.spans] == [
+        ("runcoord.run", ""),
+        ("runcoord.teardown", "runcoord.run"),
+    ]
+    assert recorder.spans[0].attributes == {"runcoord.run": "r1", "runcoord.outcome": "completed"}
+    assert recorder.spans[1].attributes == {"runcoord.left": 0}
+
+
+def test_an_exception_passes_and_leaves_its_type_and_not_its_text(recorder: Recorder) -> None:
+    with pytest.raises(RuntimeError), spans.span("runcoord.run"):
+        raise RuntimeError("a secret of the environment")
+    assert recorder.spans[0].attributes == {"runcoord.error": "RuntimeError"}
+
+
+def test_the_interface_is_not_loaded_for_a_program_that_does_not_use_it() -> None:
+    code = (
+        "import sys; from runcoord import _spans\n"
+        "with _spans.span('x') as one: one.say(a=1)\n"
+        "print('opentelemetry' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stdout == "False\n"

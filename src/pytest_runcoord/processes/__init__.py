@@ -3,7 +3,8 @@ through the patches of :mod:`pytest_runcoord.patching`."""
 
 from __future__ import annotations
 
-from pytest_runcoord.processes.port import SimPinned, SimProcesses
+from pytest_runcoord.processes.pinned import SimPinned
+from pytest_runcoord.processes.port import SimProcesses
 from pytest_runcoord.processes.process import (
     Handled,
     Ignored,

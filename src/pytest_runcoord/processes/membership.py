@@ -2,71 +2,118 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+import re
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
 
 from pytest_runcoord.processes.process import SimProcess
-from runcoord.ports import Found, Membership, ProcessIdentity, Scope
+from runcoord.ports import Found, Membership, Scope
+
+_COOKIE = re.compile("[0-9a-f]{32}")
+
+
+@dataclass(slots=True)
+class Members:
+    """What one pass over a table found."""
+
+    found: dict[SimProcess, set[Found]] = field(default_factory=dict)
+    spared: dict[SimProcess, set[Found]] = field(default_factory=dict)
+    unreadable: int = 0
 
 
 def members_among(
-    processes: Iterable[SimProcess],
+    processes: Collection[SimProcess],
     members: Membership,
     *,
-    recorded: Collection[int],
+    is_recorded: Callable[[SimProcess], bool],
     never: Collection[int],
-) -> tuple[dict[SimProcess, set[Found]], list[SimProcess], int]:
-    """Members with the ways in which each was found, those that were handed over, and how many could not be
-    seen through. ``recorded`` are the serials of recorded processes, ``never`` pids that are no members."""
-    alive = [each for each in processes if not each.ended and each.pid not in never]
-    clues = {each: _clues(each, members, each.serial in recorded) for each in alive}
-    found = {each: ways for each, ways in clues.items() if ways}
-    if members.scope is Scope.TREE:
-        _add_descendants(alive, found, members)
-    spared = _spared(alive, members.spared)
-    unreadable = sum(1 for each in alive if each.environment_closed and each not in found)
-    kept = {each: ways for each, ways in found.items() if each not in spared}
-    return kept, [each for each in alive if each in spared], unreadable if members.cookie else 0
+) -> Members:
+    """Find the members of a run. ``never`` are pids that are none, whatever is known of them."""
+    alive = [each for each in processes if not each.ended]
+    seen = Members()
 
+    def add(process: SimProcess, way: Found) -> None:
+        if process.pid not in never:
+            seen.found.setdefault(process, set()).add(way)
 
-def _clues(process: SimProcess, members: Membership, recorded: bool) -> set[Found]:
-    found = set()
-    if recorded:
-        found.add(Found.RECORDED)
-    if members.group and process.group == members.group:
-        found.add(Found.GROUP)
-    if members.scope is Scope.GROUP:
-        return found
-    if members.session and process.session == members.session:
-        found.add(Found.SESSION)
-    if process.belongs(members.cookie):
-        found.add(Found.COOKIE)
-    return found
-
-
-def _add_descendants(
-    alive: list[SimProcess], found: dict[SimProcess, set[Found]], members: Membership
-) -> None:
-    """Whoever has the run's subreaper or a member above it, to the end of every line."""
-    known = set(found)
     for process in alive:
-        for above in process.line():
-            if (members.ancestor and above.pid == members.ancestor) or above in known:
-                found.setdefault(process, set()).add(Found.DESCENDANT)
-                break
+        if is_recorded(process):
+            add(process, Found.RECORDED)
+        if members.group and process.group == members.group:
+            add(process, Found.GROUP)
+        if members.scope is Scope.TREE and members.session and process.session == members.session:
+            add(process, Found.SESSION)
+    if members.scope is Scope.TREE:
+        there = set(alive)
+        _descend(list(seen.found), seen, there, never)
+        _descend([each for each in alive if each.pid == members.ancestor], seen, there, never)
+        _find_by_cookie(alive, members.cookie, seen, there, never)
+    _spare(members, seen)
+    return seen
 
 
-def _spared(alive: list[SimProcess], marker: str) -> set[SimProcess]:
-    if not marker:
-        return set()
-    marked = {each for each in alive if each.environment.get("RUNCOORD_HANDED_OVER") == marker}
-    return marked | {each for each in alive if any(above in marked for above in each.line())}
+def _descend(
+    open_ends: list[SimProcess], seen: Members, there: set[SimProcess], never: Collection[int]
+) -> None:
+    """Everything below these, to the end of every line; of those that were ``there`` when it began."""
+    while open_ends:
+        for child in open_ends.pop().children:
+            ways = seen.found.get(child, set())
+            if child not in there or child.pid in never or Found.DESCENDANT in ways:
+                continue
+            seen.found.setdefault(child, set()).add(Found.DESCENDANT)
+            open_ends.append(child)
+
+
+def _find_by_cookie(
+    alive: list[SimProcess], cookie: str, seen: Members, there: set[SimProcess], never: Collection[int]
+) -> None:
+    if not cookie:
+        return
+    for process in alive:
+        if process in seen.found or process.pid in never:
+            continue
+        if process.environment_closed:
+            seen.unreadable += 1
+        elif belongs(process, cookie):
+            seen.found.setdefault(process, set()).add(Found.COOKIE)
+            _descend([process], seen, there, never)
+
+
+def _spare(members: Membership, seen: Members) -> None:
+    """What was handed over is no member, nor is anything below it."""
+    if not members.spared:
+        return
+    marked = []
+    for process, ways in seen.found.items():
+        if process.environment_closed:
+            seen.unreadable += 1
+            continue
+        if belongs(process, members.cookie):
+            ways.add(Found.COOKIE)
+        if handed_over(process, members.spared):
+            marked.append(process)
+    while marked:
+        process = marked.pop()
+        ways = seen.found.pop(process, set())
+        if process not in seen.spared:
+            seen.spared[process] = ways
+            marked += [child for child in process.children if child in seen.found]
+
+
+def belongs(process: SimProcess, cookie: str) -> bool:
+    """Whether the cookie can be read as an element of a well-formed line in its environment."""
+    if not cookie or process.environment_closed:
+        return False
+    line = process.cookies
+    return cookie in line and all(_COOKIE.fullmatch(each) for each in line)
+
+
+def handed_over(process: SimProcess, cookie: str) -> bool:
+    """Whether it is to outlive the run with this cookie."""
+    return not process.environment_closed and process.environment.get("RUNCOORD_HANDED_OVER") == cookie
 
 
 def claimed_by(members: Membership) -> str:
     """For which run somebody looks: its cookie, as far as that is known."""
     return members.cookie or next((each.cookie for each in members.recorded if each.cookie), "")
-
-
-def without_cookie(identity: ProcessIdentity, cookie: str) -> ProcessIdentity:
-    """The identity with what was found of the cookie that was looked for."""
-    return ProcessIdentity(identity.pid, identity.start, identity.habitat, identity.handle, cookie)

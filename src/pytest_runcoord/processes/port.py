@@ -6,25 +6,31 @@ incarnation neither looks nor signals. Time passes only through the given sleepe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from pytest_runcoord.probed_ports import Probe
-from pytest_runcoord.processes.membership import claimed_by, members_among
-from pytest_runcoord.processes.process import INIT, Sight, SimProcess
+from pytest_runcoord.processes.membership import Members, claimed_by, members_among
+from pytest_runcoord.processes.pinned import UNSEEN, SimPinned, compared
+from pytest_runcoord.processes.process import INIT, TICKS_PER_SECOND, Sight, SimProcess
+from pytest_runcoord.processes.requests import (
+    require_membership,
+    require_not_own,
+    require_pid,
+    require_signal,
+)
 from pytest_runcoord.processes.table import SimTable
-from runcoord.errors import InvalidRequest, ProbeFailed, ProcessGone, SignalDenied
+from runcoord.errors import ProbeFailed, ProcessGone, SignalDenied
 from runcoord.ports import (
+    Found,
+    Guarantees,
     Habitat,
     Likeness,
-    Look,
     Membership,
     PinnedProcess,
     ProcessIdentity,
     Scan,
     Sighting,
     Sleeper,
-    compare,
-    is_pid,
     same_place,
 )
 
@@ -45,84 +51,96 @@ class SimProcesses:
         self._probe, self._sleeper = probe, sleeper
         self._by = by or own.label
 
-    # --- looking ---
+    # --- where, and who ---
 
     def habitat(self) -> Habitat:
-        self._reach()
+        self.reach()
         place = self.process.place
         return Habitat(place.host, self.table.boot_id, place.pid_namespace, place.time_namespace, SOURCE)
 
+    def guarantees(self) -> Guarantees:
+        return Guarantees(
+            platform="simulated",
+            durable_handle=self.table.handles,
+            pinned=True,
+            group_in_one_step=True,
+            ends_by_event=True,
+        )
+
     def itself(self) -> ProcessIdentity:
-        """The process that looks through this."""
-        self._reach()
-        return self._identity(self.process, "")
+        return self.identity_of(self.process)
 
     def own(self) -> frozenset[int]:
         process = self.process
         return frozenset({INIT, process.pid, process.group, process.session})
 
+    # --- looking ---
+
     def identify(self, pid: int, cookie: str = "") -> ProcessIdentity:
-        self._reach("before-identify", pid=pid)
-        if not _is_number(pid):
-            raise ProcessGone(f"{pid!r:.40} is no pid", pid=repr(pid)[:40])
+        self.reach("before-identify", pid=pid)
+        require_pid(pid)
         process = self.table.at(self.process.place, pid)
         if process is None or process.ended:
             raise ProcessGone(f"there is no process {pid}", pid=pid)
-        self._look_at(process)
-        return self._identity(process, cookie)
+        self.look_at(process)
+        return self.identity_of(process, cookie)
 
     def open(self, identity: ProcessIdentity) -> PinnedProcess:
-        self._reach("before-probe", pid=identity.pid)
-        self._require_signallable(identity.pid)
-        here = self.habitat()
-        process = None
-        if identity.handle and self.table.handles and same_place(identity.habitat, here) is Likeness.SAME:
-            process = self.table.by_serial(self.process.place, int(identity.handle, 16))
-        else:
-            process = self.table.at(self.process.place, identity.pid)
+        self.reach("before-probe", pid=identity.pid)
+        require_pid(identity.pid)
+        place = same_place(identity.habitat, self.habitat())
+        if place is Likeness.DIFFERENT:
+            raise ProcessGone(f"process {identity.pid} ended with an earlier boot", pid=identity.pid)
+        if place is Likeness.UNKNOWN:
+            raise ProbeFailed(f"process {identity.pid} was recorded elsewhere", pid=identity.pid)
+        process = self.table.at(self.process.place, identity.pid)
         if process is None:
             raise ProcessGone(f"there is no process {identity.pid}", pid=identity.pid)
-        self._look_at(process)
+        self.look_at(process)
         return SimPinned(self, process, identity.cookie)
 
     def scan(self, members: Membership, seconds: float) -> Scan:
-        self._reach("before-scan")
-        table = self.table
-        if table.scan_fault == Sight.HANGS:
-            self._sleeper.sleep(seconds)
+        self.reach("before-scan")
+        require_membership(members, self.own(), self.process.pid)
+        fault = self.table.scan_fault
+        if fault == Sight.HANGS or seconds <= 0:
+            self._sleeper.sleep(max(0.0, seconds))
             return Scan(complete=False, problem="the process table could not be read in time")
-        if table.scan_fault:
-            return Scan(complete=False, problem=f"the process table cannot be read: {table.scan_fault}")
-        everybody = table.here(self.process.place)
+        if fault:
+            return Scan(complete=False, problem=f"the process table cannot be read: {fault}")
+        everybody = self.table.here(self.process.place)
         forked = self._fork_behind(everybody)
-        found, spared, unreadable = members_among(
-            everybody,
-            members,
-            recorded=self._recorded(everybody, members),
-            never=self.own() | {members.ancestor},
-        )
+        seen = self._members(everybody, members)
         scan = Scan(
-            tuple(self._sighting(each, ways) for each, ways in found.items()),
-            tuple(self._sighting(each, ()) for each in spared),
-            unreadable,
+            tuple(self._sighting(each, ways, members.cookie) for each, ways in seen.found.items()),
+            tuple(self._sighting(each, ways, members.cookie) for each, ways in seen.spared.items()),
+            seen.unreadable,
         )
         if forked:
             self._sleeper.sleep(SCAN_SECONDS)
         return scan
 
     def pin(self, members: Membership, pid: int) -> PinnedProcess | None:
-        self._reach("before-pin", pid=pid)
+        self.reach("before-pin", pid=pid)
+        require_pid(pid)
+        require_not_own(pid, self.own())
+        require_membership(members, self.own(), self.process.pid)
         process = self.table.at(self.process.place, pid)
         if process is None or process.ended:
             return None
-        everybody = self.table.here(self.process.place)
-        found, _, _ = members_among(
-            everybody,
-            members,
-            recorded=self._recorded(everybody, members),
-            never=self.own() | {members.ancestor},
-        )
-        return SimPinned(self, process, claimed_by(members)) if process in found else None
+        seen = self._members(self.table.here(self.process.place), members)
+        return SimPinned(self, process, claimed_by(members)) if process in seen.found else None
+
+    def _members(self, everybody: list[SimProcess], members: Membership) -> Members:
+        recorded = {each.pid: each for each in members.recorded}
+
+        def is_recorded(process: SimProcess) -> bool:
+            record = recorded.get(process.pid)
+            if record is None or process.sight is not Sight.PLAIN:
+                return False
+            return compared(self, process, record).likeness is Likeness.SAME
+
+        return members_among(everybody, members, is_recorded=is_recorded, never=self.own())
 
     def _fork_behind(self, everybody: list[SimProcess]) -> bool:
         """Processes that fork where this scan has been already."""
@@ -137,20 +155,11 @@ class SimProcesses:
             )
         return bool(forking)
 
-    def _recorded(self, everybody: list[SimProcess], members: Membership) -> set[int]:
-        found = set()
-        for recorded in members.recorded:
-            for process in everybody:
-                if process.pid == recorded.pid and self.compare(process, recorded).likeness is Likeness.SAME:
-                    found.add(process.serial)
-        return found
-
-    def _sighting(self, process: SimProcess, ways: object) -> Sighting:
+    def _sighting(self, process: SimProcess, ways: Iterable[Found], cookie: str) -> Sighting:
+        seen = self.identity_of(process, cookie)
         return Sighting(
-            self._identity(
-                process, process.cookies[-1] if process.cookies and not process.environment_closed else ""
-            ),
-            frozenset(ways),  # type: ignore[call-overload]
+            ProcessIdentity(seen.pid, seen.start, seen.habitat, "", cookie),  # a scan pins nothing
+            frozenset(ways),
             process.state,
             process.name,
             process.parent.pid if process.parent is not None else 0,
@@ -159,115 +168,63 @@ class SimProcesses:
 
     # --- what pinned processes ask ---
 
-    def compare(self, process: SimProcess, recorded: ProcessIdentity) -> Look:
-        """What a process is, against a record."""
-        if process.sight is not Sight.PLAIN:
-            return Look(Likeness.UNKNOWN, process.ended, why=_UNSEEN[process.sight])
-        found = recorded.cookie if process.belongs(recorded.cookie) else ""
-        readable = not process.environment_closed and not process.ended
-        seen = self._identity(process, found)
-        likeness = compare(recorded, seen, cookie_read=readable)
-        why = "" if likeness is not Likeness.UNKNOWN else "nothing that was read proves which process it is"
-        return Look(likeness, process.ended, process.state, process.name, why)
-
-    def _identity(self, process: SimProcess, cookie: str) -> ProcessIdentity:
+    def identity_of(self, process: SimProcess, cookie: str = "") -> ProcessIdentity:
+        """What can be read of a process, with this cookie."""
         handle = f"{process.serial:016x}" if self.table.handles else ""
-        shift = round(self.process.place.time_offset * 100)
+        shift = round(self.process.place.time_offset * TICKS_PER_SECOND)
         return ProcessIdentity(process.pid, process.start + shift, self.habitat(), handle, cookie)
 
+    def look_at(self, process: SimProcess) -> None:
+        """Raise ``ProbeFailed``, or hang, when that process cannot be looked at."""
+        if process.sight is Sight.HANGS:
+            self._probe.hang()
+        if process.sight is not Sight.PLAIN:
+            raise ProbeFailed(f"process {process.pid}: {UNSEEN[process.sight]}", pid=process.pid)
+
     def send(self, process: SimProcess, number: int, way: str, claimed: str) -> str:
-        """Send a signal, with the moments around it."""
-        self._reach("before-signal", pid=process.pid, signal=number)
+        """Send a signal, with the moments around it; gives what came of it."""
+        require_not_own(process.pid, self.own())
+        require_signal(number)
+        self.reach("before-signal", pid=process.pid, signal=number)
         result = self.table.send(process, number, by=self._by, way=way, claimed=claimed)
-        self._reach("after-signal", pid=process.pid, signal=number)
+        self.reach("after-signal", pid=process.pid, signal=number)
         return result
 
-    # --- signals and waiting ---
+    def settle(self) -> None:
+        self.table.settle()
+
+    @property
+    def tells_status(self) -> bool:
+        return self.table.tells_status
+
+    # --- groups, and waiting ---
 
     def signal_group(self, leader: PinnedProcess, number: int) -> None:
+        self.reach()
         assert isinstance(leader, SimPinned)
         process = leader.process
-        if process.pid in self.own():
-            raise InvalidRequest(f"group {process.pid} is this process's own", pid=process.pid)
+        require_not_own(process.pid, self.own())
         holder = self.table.at(process.place, process.pid)
-        group = [
-            each for each in self.table.here(process.place) if each.group == process.pid and not each.ended
-        ]
+        here = self.table.here(process.place)
+        group = [each for each in here if each.group == process.pid]
         if (holder is not None and holder is not process) or not group:
             raise ProcessGone(f"there is no group {process.pid}", pid=process.pid)
-        results = {self.send(each, number, "group", leader.claimed) for each in group}
-        if "sent" not in results:
+        # All at once: what one of them does about it comes after everybody was signalled.
+        results = [self.send(each, number, "group", leader.claimed) for each in group if not each.ended]
+        if results and "sent" not in results:
             raise SignalDenied(f"no member of group {process.pid} may be signalled", pid=process.pid)
 
     def wait(self, pinned: Sequence[PinnedProcess], seconds: float) -> None:
-        end = self.table.clock.monotonic() + seconds
-        while True:
-            self._reach()
-            left = end - self.table.clock.monotonic()
-            if left <= 0 or all(each.ended() for each in pinned):
+        clock = self.table.clock
+        end = clock.monotonic() + seconds
+        while any(not each.ended() for each in pinned):
+            self.reach()
+            left = end - clock.monotonic()
+            if left <= 0:
                 return
             following = self.table.until_next()
             self._sleeper.sleep(left if following is None else min(left, max(following, 0.0)))
 
-    # --- being there at all ---
-
-    def _reach(self, moment: str = "", **data: object) -> None:
+    def reach(self, moment: str = "", **data: object) -> None:
+        """Tell the world where its incarnation is; raises when that is dead."""
         self._probe.reach(moment, **data)
-
-    def _look_at(self, process: SimProcess) -> None:
-        if process.sight is Sight.HANGS:
-            self._probe.hang()
-        if process.sight is not Sight.PLAIN:
-            raise ProbeFailed(f"process {process.pid}: {_UNSEEN[process.sight]}", pid=process.pid)
-
-    def _require_signallable(self, pid: object) -> None:
-        if not is_pid(pid) or pid in self.own():
-            raise InvalidRequest(
-                f"{pid!r:.40} is no process that a run can have",
-                remedy="Nothing is signalled; correct the record.",
-                pid=repr(pid)[:40],
-            )
-
-
-_UNSEEN = {
-    Sight.NOTHING: "its identity cannot be read",
-    Sight.DENIED: "the system does not permit to look at it",
-    Sight.HANGS: "looking at it does not return",
-}
-
-
-def _is_number(pid: object) -> bool:
-    return isinstance(pid, int) and not isinstance(pid, bool) and pid > 0
-
-
-class SimPinned:
-    """One process of the table, held: its pid cannot come to mean another one through this."""
-
-    def __init__(self, seen_by: SimProcesses, process: SimProcess, claimed: str) -> None:
-        self._seen_by, self.process = seen_by, process
-        self.claimed = claimed
-        """The run that it was opened for: its cookie, where that is known."""
-        self.identity = seen_by._identity(process, claimed if process.belongs(claimed) else "")
-
-    def look(self, recorded: ProcessIdentity) -> Look:
-        self._seen_by._reach("before-look", pid=self.process.pid)
-        self._seen_by.table.settle()
-        return self._seen_by.compare(self.process, recorded)
-
-    def ended(self) -> bool:
-        self._seen_by.table.settle()
-        return self.process.ended
-
-    def exit_status(self) -> int | None:
-        self._seen_by._reach()
-        return self.process.status if self.ended() and self._seen_by.table.tells_status else None
-
-    def signal(self, number: int) -> None:
-        result = self._seen_by.send(self.process, number, "pin", self.claimed)
-        if result == "gone":
-            raise ProcessGone(f"process {self.process.pid} has ended", pid=self.process.pid)
-        if result == "denied":
-            raise SignalDenied(f"process {self.process.pid} may not be signalled", pid=self.process.pid)
-
-    def close(self) -> None:
-        """Nothing is held that costs anything."""

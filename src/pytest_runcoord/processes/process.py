@@ -143,9 +143,6 @@ class SimProcess:
         line = self.environment.get("RUNCOORD_COOKIE", "")
         return tuple(line.split(":")) if line else ()
 
-    def belongs(self, cookie: str) -> bool:
-        return bool(cookie) and not self.environment_closed and cookie in self.cookies
-
     def permits(self, number: int) -> bool:
         return self.denies is not None and number not in self.denies
 

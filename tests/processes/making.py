@@ -77,7 +77,7 @@ class RealMaker:
         lacks = {}
         if not can_choose_pids():
             lacks[Can.RECYCLE] = "a pid can be chosen only in a pid namespace of our own"
-        if os.getresuid() != (0, 0, 0):
+        if os.getresuid() != (0, 0, 0) or PRIVATE in os.environ:
             lacks[Can.FORBID] = "only root can give up the right to signal, and take it back"
         return lacks
 

@@ -74,7 +74,8 @@ class LinuxProcesses:
 
     def own(self) -> frozenset[int]:
         """See :meth:`runcoord.ports.Processes.own`. Read anew each time: a fork and ``setsid`` change it."""
-        return frozenset((1, os.getpid(), os.getpgrp(), os.getsid(0)))
+        # A group or session that began outside of our pid namespace is called 0.
+        return frozenset((1, os.getpid(), os.getpgrp(), os.getsid(0))) - {0}
 
     def itself(self) -> ProcessIdentity:
         """See :meth:`runcoord.ports.Processes.itself`."""

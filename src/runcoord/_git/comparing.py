@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from runcoord._git.behaving import refused_for_owner
 from runcoord._git.configs import alike, is_format
 from runcoord._git.heads import shared_branches
 from runcoord._git.reports import Difference, What
-from runcoord._git.values import Behaviour, ConfigFile, Head, Heard, Kind, Reading, Registration, State
+from runcoord._git.values import (
+    Behaviour,
+    ConfigFile,
+    Head,
+    Heard,
+    Kind,
+    Reading,
+    Registration,
+    State,
+    Values,
+)
 
 #: Put back by a restoration; whatever else differs is told, and stays as it is.
 PUT_BACK = frozenset({What.CONFIG, What.CONFIG_DAMAGED, What.HEAD_DAMAGED, What.LOCK, What.REGISTRATION})
@@ -40,7 +51,10 @@ def _registrations(before: State, now: State) -> Iterator[Difference]:
     for old in before.registrations:
         if old.admin.kind is not Kind.DIRECTORY:
             continue
-        yield from _registration(old, present.get(old.name))
+        if old.name in now.gone:
+            yield _gone(old.place, (old.gitdir,))
+        else:
+            yield from _registration(old, present.get(old.name))
     known = {each.name for each in before.registrations}
     for new in now.registrations:
         if new.name not in known:
@@ -102,9 +116,12 @@ def _shared(before: State, now: State) -> Iterator[Difference]:
 
 def _locks(before: State, now: State) -> Iterator[Difference]:
     known = {each.path: each for each in before.locks}
+    if before.boot != now.boot:  # numbers of devices are good for one start of the machine
+        known = {path: replace(each, device=0) for path, each in known.items()}
     configs = {f"{each.resolved or each.path}.lock" for each in now.configs}
     for lock in now.locks:
-        if known.get(lock.path) == lock:
+        seen = lock if before.boot == now.boot else replace(lock, device=0)
+        if known.get(lock.path) == seen:
             detail = "it was there at the snapshot"
             yield Difference(What.LOCK_LEFT, lock.path, "", (str(lock.inode),), (str(lock.inode),), detail)
         elif lock.path in configs:
@@ -206,10 +223,12 @@ def _behaviour(old: Behaviour, new: Behaviour) -> Difference | None:
     if then == is_now:
         return None
     if new.heard is Heard.ABSENT:
-        return Difference(
-            What.WORKTREE_GONE, old.place, "", then, is_now, "its directory, or .git in it, is gone"
-        )
+        return _gone(old.place, then)
     return Difference(What.BEHAVIOUR, old.place, "git", then, is_now, new.says)
+
+
+def _gone(place: str, before: Values) -> Difference:
+    return Difference(What.WORKTREE_GONE, place, "", before, (), "its directory, or .git in it, is gone")
 
 
 def _shown(behaviour: Behaviour) -> tuple[str, ...]:

@@ -102,9 +102,9 @@ def lock_at(path: str) -> LockFile | None:
     return LockFile(path, seen.st_dev, seen.st_ino, seen.st_uid, seen.st_size, seen.st_mtime_ns)
 
 
-def sync_directory(path: str) -> None:
-    """Make names that were given or taken in ``path`` durable."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+def sync(path: str) -> None:
+    """Make a file's content durable, or the names in a directory."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)
     finally:

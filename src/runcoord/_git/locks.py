@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from runcoord._core import limits
-from runcoord._git.entries import lock_at, sync_directory
+from runcoord._git.entries import lock_at, sync
 from runcoord._git.values import LockFile
 
 _TABLE = "/proc"
@@ -129,5 +129,5 @@ def move_aside(lock: LockFile) -> str:
         os.link(aside, lock.path)  # another git locked meanwhile: give it back, if it is not there again
         os.unlink(aside)  # noqa: PTH108
         raise FileExistsError(f"another process locked it meanwhile: {lock.path}")
-    sync_directory(os.path.dirname(lock.path))  # noqa: PTH120
+    sync(os.path.dirname(lock.path))  # noqa: PTH120
     return aside

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from runcoord._core import limits
-from runcoord._git.entries import NotReadable, content_of, sync_directory, write_new
+from runcoord._git.entries import NotReadable, content_of, sync, write_new
 from runcoord._git.records import NotTheForm, as_document, from_document
 from runcoord._git.values import Absence, GitSnapshot, NoSnapshot, SavedFile, State
 from runcoord.errors import GitStateUnsaved
@@ -41,7 +41,7 @@ def write(directory: str, before: State, apart: Mapping[str, bytes]) -> GitSnaps
         place = Path(directory)
         if not place.exists():
             place.mkdir(mode=_DIRECTORY_MODE, parents=True)
-            sync_directory(str(place.parent))
+            sync(str(place.parent))
         if os.path.lexists(place / MANIFEST):
             raise GitStateUnsaved(
                 f"there is a git snapshot already: {directory}",
@@ -55,7 +55,7 @@ def write(directory: str, before: State, apart: Mapping[str, bytes]) -> GitSnaps
         unfinished.unlink(missing_ok=True)
         write_new(str(unfinished), _encoded(before), _MODE)
         unfinished.rename(place / MANIFEST)
-        sync_directory(directory)
+        sync(directory)
     except (OSError, ValueError) as error:
         raise GitStateUnsaved(
             f"the state of the git checkout could not be saved in {directory}: {error}",

@@ -9,11 +9,11 @@ from pathlib import Path
 
 from runcoord._git.behaving import behaviours_at, places_of
 from runcoord._git.calls import Git
-from runcoord._git.checkouts import main_place
+from runcoord._git.checkouts import current_boot, main_place
 from runcoord._git.configs import config_at
-from runcoord._git.entries import lock_at
+from runcoord._git.entries import git_entry_at, lock_at
 from runcoord._git.heads import head_at
-from runcoord._git.registrations import Saving, registrations_of
+from runcoord._git.registrations import Saving, is_removed, registrations_of
 from runcoord._git.values import Checkout, Entry, LockFile, Registration, State
 
 
@@ -22,7 +22,7 @@ def first_look(git: Git, checkout: Checkout, saving: Saving) -> State:
     problems: list[str] = []
     state = _files(git, checkout, saving, None, problems)
     places = places_of(checkout, main_place(checkout), state.registrations)
-    behaviours = behaviours_at(git, places, _links(state))
+    behaviours = behaviours_at(git, places, _links(state), state.boot)
     return replace(state, behaviours=behaviours, problems=tuple(problems))
 
 
@@ -30,13 +30,19 @@ def files_now(git: Git, before: State) -> State:
     """The files of the repository as they are now; git is asked only about configs that are not as before."""
     problems: list[str] = []
     state = _files(git, before.checkout, None, before, problems)
-    return replace(state, problems=tuple(problems))
+    present = {each.name for each in state.registrations}
+    gone = [
+        each.name
+        for each in before.registrations
+        if each.name not in present and is_removed(each, git_entry_at(each.link.path).kind)
+    ]
+    return replace(state, problems=tuple(problems), gone=tuple(gone))
 
 
 def with_behaviours(git: Git, before: State, now: State) -> State:
     """``now``, and how git behaves in the places that were asked before."""
     places = [each.place for each in before.behaviours]
-    return replace(now, behaviours=behaviours_at(git, places, _links(before)))
+    return replace(now, behaviours=behaviours_at(git, places, _links(before), before.boot))
 
 
 def _links(before: State) -> dict[str, Entry]:
@@ -59,6 +65,7 @@ def _files(
             read[place] = replace(config, content=None)
     return State(
         checkout,
+        current_boot(),
         tuple(read),
         tuple(head_at(path) for path in git_dirs),
         registrations,

@@ -12,9 +12,9 @@ import shutil
 from pathlib import Path
 
 from runcoord._core import limits
-from runcoord._git.entries import NotReadable, entry_at, git_entry_at, sync_directory, write_new
+from runcoord._git.entries import NotReadable, entry_at, git_entry_at, sync, write_new
 from runcoord._git.manifest import content_saved
-from runcoord._git.registrations import worktrees_directory
+from runcoord._git.registrations import is_removed, worktrees_directory
 from runcoord._git.values import ConfigFile, Entry, GitSnapshot, Head, Kind, Registration
 
 #: Without these a directory is no registration.
@@ -50,7 +50,7 @@ def put_config_bytes(before: ConfigFile, content: bytes) -> str:
     except BaseException:
         Path(lock).unlink(missing_ok=True)
         raise
-    sync_directory(str(Path(path).parent))
+    sync(str(Path(path).parent))
     return f"the bytes it had; what was there is {kept}" if kept else "the bytes it had"
 
 
@@ -67,7 +67,7 @@ def put_head(before: Head, owner: int) -> None:
     except BaseException:
         Path(lock).unlink(missing_ok=True)
         raise
-    sync_directory(str(Path(before.path).parent))
+    sync(str(Path(before.path).parent))
 
 
 def put_registration(snapshot: GitSnapshot, before: Registration) -> tuple[str, ...]:
@@ -100,8 +100,8 @@ def put_registration(snapshot: GitSnapshot, before: Registration) -> tuple[str, 
     except BaseException:
         shutil.rmtree(staged, ignore_errors=True)
         raise
-    sync_directory(worktrees)
-    sync_directory(common)
+    sync(worktrees)
+    sync(common)
     return left_out
 
 
@@ -122,7 +122,7 @@ def _fill(snapshot: GitSnapshot, before: Registration, staged: str) -> tuple[str
         for name in names:
             give_back(os.path.join(directory, name), before.admin.owner)
         give_back(directory, before.admin.owner)
-        sync_directory(directory)
+        sync(directory)
     return tuple(left_out)
 
 
@@ -142,20 +142,15 @@ def put_registration_file(snapshot: GitSnapshot, before: Registration, name: str
     except BaseException:
         Path(staged).unlink(missing_ok=True)
         raise
-    sync_directory(before.admin.path)
+    sync(before.admin.path)
 
 
 def _require_worktree(before: Registration) -> None:
-    """The worktree must still be there and say that it belongs to this registration.
-
-    A locked one that was away already at the snapshot, on a drive that is not mounted, need not be there.
-    """
-    now = git_entry_at(before.link.path) if before.link.path else before.link
-    if now.kind is Kind.ABSENT:
-        if before.locked and before.link.kind is Kind.ABSENT:
-            return
+    """The worktree must still be there and say that it belongs to this registration."""
+    now = git_entry_at(before.link.path)
+    if is_removed(before, now.kind):
         raise NothingLeft(f"its directory, or .git in it, is gone: {before.place}")
-    if _ties(now) != _ties(before.link):
+    if now.kind is not Kind.ABSENT and _ties(now) != _ties(before.link):
         raise NotOurs(f"its .git is another one than before: {now.path} {now.problem}".rstrip())
 
 

@@ -6,7 +6,6 @@ import hashlib
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from runcoord._core import limits
 from runcoord._git.entries import NotReadable, content_of, entry_at, git_entry_at, names_in, small_text
@@ -20,7 +19,7 @@ _NOT_SAVED = frozenset({"modules"})
 class Saving:
     """Contents on their way into a snapshot. ``apart`` are those that become files of their own."""
 
-    left: int = limits.GIT_SNAPSHOT_BYTES
+    left: int = field(default_factory=lambda: limits.GIT_SNAPSHOT_BYTES)
     apart: dict[str, bytes] = field(default_factory=dict)
 
     def takes(self, content: bytes) -> bool:
@@ -133,13 +132,10 @@ def _walk(admin: str, below: str, unsaved: list[str], depth: int) -> Iterator[st
             unsaved.append(f"{inner}: {'not copied' if kind is Kind.DIRECTORY else kind.value}")
 
 
-def is_child_of(place: str, admin: str) -> bool:
-    """True when the worktree at ``place`` itself says that it belongs to ``admin``."""
-    link = git_entry_at(os.path.join(place, ".git"))
-    if link.kind is not Kind.FILE or not link.leads_to.startswith("gitdir:"):
-        return False
-    leads = os.path.join(place, link.leads_to.removeprefix("gitdir:").strip(" "))
-    parent, name = os.path.split(leads)
-    return os.path.realpath(parent) == os.path.realpath(os.path.dirname(admin)) and (  # noqa: PTH120
-        name == Path(admin).name
-    )
+def is_removed(registration: Registration, link: Kind) -> bool:
+    """True when there is no worktree left to register. ``link`` is what stands at its ``.git`` now.
+
+    A locked one that was away at the snapshot, on a drive that is not mounted, is one nevertheless.
+    """
+    away = registration.locked and registration.link.kind is Kind.ABSENT
+    return link is Kind.ABSENT and not away

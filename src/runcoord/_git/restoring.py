@@ -15,7 +15,7 @@ from runcoord._git.calls import Git
 from runcoord._git.checkouts import objections
 from runcoord._git.comparing import BREAKS, PUT_BACK, differences
 from runcoord._git.configs import write_values
-from runcoord._git.entries import NotReadable, entry_at, sync_directory
+from runcoord._git.entries import NotReadable, entry_at, sync
 from runcoord._git.locks import Held, holding_of, move_aside
 from runcoord._git.observing import files_now, with_behaviours
 from runcoord._git.putting_back import (
@@ -77,7 +77,8 @@ def drift(snapshot: GitSnapshot, *, environ: Mapping[str, str] | None = None) ->
     before = snapshot.before
     try:
         found = [
-            Difference(What.IDENTITY, path, detail=why) for path, why in objections(before.checkout)
+            Difference(What.IDENTITY, path, detail=why)
+            for path, why in objections(before.checkout, before.boot)
         ] or differences(before, with_behaviours(git, before, files_now(git, before)))
         agreement = _agreement(found)
     except Exception as error:  # noqa: BLE001 - a completed run must not fail by looking at it
@@ -121,7 +122,7 @@ def _tell(report: RestoreReport) -> None:
             about=step.difference.what.value,
             path=step.difference.path,
             key=step.difference.key,
-            why=step.why or step.difference.detail,
+            why="; ".join(filter(None, (step.difference.detail, step.why))),
         )
     say(
         _log,
@@ -165,7 +166,7 @@ class _Restoration:
         return self._judged(with_behaviours(self._git, self._before, self._now))
 
     def _objected(self) -> bool:
-        found = objections(self._before.checkout)
+        found = objections(self._before.checkout, self._before.boot)
         for path, why in found:
             self.note(Result.REFUSED, Difference(What.IDENTITY, path, detail=why), "nothing is written here")
         return bool(found)
@@ -215,7 +216,8 @@ class _Restoration:
             return
         if config.owner >= 0:
             give_back(config.resolved, config.owner)
-        sync_directory(os.path.dirname(config.resolved))  # noqa: PTH120
+        sync(config.resolved)
+        sync(os.path.dirname(config.resolved))  # noqa: PTH120
         self._done(difference)
 
     def _put_bytes(self, difference: Difference) -> None:

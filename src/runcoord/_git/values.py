@@ -172,6 +172,8 @@ class State:
     """A checkout's git state at one moment."""
 
     checkout: Checkout
+    boot: str = ""
+    """Which start of this machine it was; empty when not known. Numbers of devices are good for one."""
     configs: tuple[ConfigFile, ...] = ()
     heads: tuple[Head, ...] = ()
     registrations: tuple[Registration, ...] = ()
@@ -181,6 +183,8 @@ class State:
     """Refs are kept in tables: then the format keys describe what is on the disk."""
     problems: tuple[str, ...] = ()
     """What could not be saved or seen."""
+    gone: tuple[str, ...] = ()
+    """Names of worktrees of an earlier state that have neither registration nor directory any more."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,9 @@ clock, memory store), and the names below. Everything with an underscore is priv
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from runcoord._version import __version__
 
+TYPE_CHECKING = False  # that of typing, the loading of which takes longer than all that is done here
 if TYPE_CHECKING:
     from runcoord._answers import Completion, EventList, Receipt, Renewal, RunList, StopReceipt
     from runcoord._assembly import Coordinator, open_coordinator
@@ -71,7 +70,7 @@ else:  # unseen by type checkers, to which any name would be one that is found l
     _PLACE_OF = {name: place for place, names in _PLACES.items() for name in names}
     _MODULES = ("errors", "ports")
 
-    def __getattr__(name: str) -> Any:
+    def __getattr__(name: str) -> object:
         from importlib import import_module
 
         if name in _MODULES:
@@ -131,7 +130,7 @@ __all__ = [
 ]
 
 
-def pytest_configure(config: Any) -> None:
+def pytest_configure(config: object) -> None:
     """Stops ``pytest -p runcoord`` when the plugin is missing and pytest took this library for it.
 
     pytest falls back to importing a module of the plugin's name. It registers this module only then, and

@@ -177,10 +177,12 @@ class Tree(Protocol):
     :meth:`open_gate`."""
 
     @property
-    def shim(self) -> ProcessIdentity: ...
+    def shim(self) -> ProcessIdentity:
+        """Raises :class:`~runcoord.errors.LaunchFailed` when it could not be started; then nothing runs."""
 
     @property
-    def leader(self) -> ProcessIdentity: ...
+    def leader(self) -> ProcessIdentity:
+        """Raises :class:`~runcoord.errors.LaunchFailed` in the same case."""
 
     def open_gate(self) -> None:
         """Let the command begin. Raises :class:`~runcoord.errors.LaunchFailed` when it cannot be executed;
@@ -188,7 +190,12 @@ class Tree(Protocol):
 
     def wait(self, seconds: float) -> Ending | None:
         """Wait for the command itself to end; ``None`` when it has not. It is not reaped: its numbers stay
-        taken until the tree is torn down."""
+        taken until the tree is torn down. Comes back early when the interrupt key is pressed. With the
+        terminal handed on: when the command is stopped (Ctrl-Z), this process stops itself too, and
+        continues the command when it is continued."""
+
+    def interruptions(self) -> int:
+        """How often the interrupt key was pressed while the command had the terminal."""
 
     def wake(self) -> None:
         """Let a wait that is under way, or the next one, return at once. Callable from another thread or a
@@ -202,13 +209,15 @@ class Tree(Protocol):
         """End the grace of a teardown that is under way, or to come. Callable from another thread or a signal
         handler."""
 
-    def close(self) -> None:
-        """Let go. A tree that was not torn down is torn down by its shim."""
+    def close(self, recorded: bool = True) -> None:
+        """Let go: the shim ends. A tree that was not torn down is torn down by it. ``recorded`` says that how
+        it ended is where recovery will look; else the shim writes its last words, as it does when its
+        coordinator is gone."""
 
 
 class Launcher(Protocol):
     """Starts trees."""
 
     def launch(self, order: LaunchOrder) -> Tree:
-        """Start the shim and the first process, gate closed. Raises :class:`~runcoord.errors.LaunchFailed`;
-        then nothing is running."""
+        """Begin to start the shim and the first process, gate closed; does not wait for them. Raises
+        :class:`~runcoord.errors.LaunchFailed`; then nothing is running."""

@@ -18,8 +18,16 @@ from runcoord._core.teardown_plan import NextStep, Phase, TeardownPlan
 from runcoord.errors import InvalidRequest, ProbeFailed, ProcessGone, SignalDenied
 
 if TYPE_CHECKING:  # types only: the small process of a run loads nothing that it does not use
+    from typing import Protocol
+
     from runcoord._process_ports import PinnedProcess, Processes
-    from runcoord.ports import Clock, Sleeper
+    from runcoord.ports import Sleeper
+
+    class Monotonic(Protocol):
+        """Of a :class:`runcoord.ports.Clock` a teardown needs this one; the module :mod:`time` has it too."""
+
+        def monotonic(self) -> float: ...
+
 
 _NUMBERS = {
     ASKING: int(signal.SIGTERM),
@@ -39,7 +47,7 @@ def tear_down(
     membership: Membership,
     *,
     grace: float,
-    clock: Clock,
+    clock: Monotonic,
     sleeper: Sleeper,
     hurried: Callable[[], bool] = never,
     leader: PinnedProcess | None = None,
@@ -82,7 +90,7 @@ class _Teardown:
         processes: Processes,
         membership: Membership,
         plan: TeardownPlan,
-        clock: Clock,
+        clock: Monotonic,
         sleeper: Sleeper,
         hurried: Callable[[], bool],
         leader: PinnedProcess | None,

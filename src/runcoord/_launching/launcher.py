@@ -1,0 +1,97 @@
+"""Starting shims."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+from runcoord import _shim
+from runcoord._core.lineage import COOKIE_VARIABLE
+from runcoord._launching.channel import Channel
+from runcoord._launching.terminal import Terminal
+from runcoord._launching.tree import ShimTree
+from runcoord._processes import open_processes
+from runcoord.errors import LaunchFailed
+from runcoord.ports import LaunchOrder, Processes, Tree
+
+START = Path(_shim.__file__).with_name("start.py")
+LOWEST_DESCRIPTOR = 10
+"""The socket's descriptors are not to be taken for standard streams, nor for those that shells number."""
+
+
+class ShimLauncher:
+    """Launches each run on a shim of its own."""
+
+    def __init__(self, processes: Processes | None = None) -> None:
+        self._processes = processes
+
+    def launch(self, order: LaunchOrder) -> Tree:
+        """See :meth:`runcoord.ports.Launcher.launch`. ``order.terminal`` changes nothing where this process
+        has no controlling terminal."""
+        _require_streams()
+        if not sys.executable:
+            raise LaunchFailed(
+                "this program does not know its Python interpreter, so it cannot start the process that a run"
+                " hangs on",
+                remedy="Set sys.executable to the path of one.",
+            )
+        if self._processes is None:
+            self._processes = open_processes()
+        terminal = Terminal.open() if order.terminal else None
+        try:
+            channel, process = _started(order, "terminal" if terminal else "session")
+        except OSError as error:
+            if terminal is not None:
+                terminal.close()
+            raise LaunchFailed(
+                f"the process that the run was to hang on cannot be started: {error.strerror}",
+                remedy="Look at the limits of this process (ulimit -a).",
+                errno=error.errno,
+            ) from error
+        return ShimTree(order, self._processes, channel, process, terminal)
+
+
+def _started(order: LaunchOrder, mode: str) -> tuple[Channel, subprocess.Popen[bytes]]:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        channel = Channel(fcntl.fcntl(ours, fcntl.F_DUPFD_CLOEXEC, LOWEST_DESCRIPTOR))
+        try:
+            far = fcntl.fcntl(theirs, fcntl.F_DUPFD_CLOEXEC, LOWEST_DESCRIPTOR)
+            try:
+                command = [sys.executable, "-I", "-S", str(START), str(far), mode]
+                process = subprocess.Popen(command, env=_environment(order), pass_fds=(far,))
+            finally:
+                os.close(far)
+        except BaseException:
+            channel.close()
+            raise
+    return channel, process
+
+
+def _environment(order: LaunchOrder) -> dict[str, str]:
+    """That of this process, in which the interpreter works; with the run's cookie, so that the waiting
+    command, and the shim, can be told to belong to it."""
+    line = order.environment.get(COOKIE_VARIABLE)
+    return {**os.environ, **({COOKIE_VARIABLE: line} if line else {})}
+
+
+def _require_streams() -> None:
+    closed = [stream for stream in (0, 1, 2) if not _is_open(stream)]
+    if closed:
+        raise LaunchFailed(
+            f"the standard stream {closed[0]} (of input 0, output 1 and errors 2) is closed",
+            remedy="Open it, on /dev/null if it is not needed: else a file of the command takes its place.",
+            stream=closed[0],
+        )
+
+
+def _is_open(fd: int) -> bool:
+    try:
+        os.fstat(fd)
+    except OSError:
+        return False
+    return True

@@ -1,0 +1,270 @@
+"""A run's tree of processes, seen from its coordinator."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from runcoord._core.identity import ProcessIdentity
+from runcoord._core.limits import (
+    KILL_SECONDS,
+    LAUNCH_SECONDS,
+    REPORT_SECONDS,
+    SCAN_SECONDS,
+    SHIM_END_SECONDS,
+)
+from runcoord._core.teardown import TeardownReport, report_from
+from runcoord._launching.channel import Channel
+from runcoord._launching.orphans import tear_down_without_shim
+from runcoord._launching.terminal import Terminal
+from runcoord.errors import LaunchFailed, ProcessError, ProcessGone
+from runcoord.ports import Ending, LaunchOrder, PinnedProcess, Processes
+
+
+class ShimTree:
+    """A launched run: :class:`runcoord.ports.Tree`.
+
+    One thread waits and tears down; :meth:`wake` and :meth:`hurry` may come from anywhere, also from a signal
+    handler.
+    """
+
+    def __init__(
+        self,
+        order: LaunchOrder,
+        processes: Processes,
+        channel: Channel,
+        process: subprocess.Popen[bytes],
+        terminal: Terminal | None,
+    ) -> None:
+        self._order = order
+        self._processes = processes
+        self._channel = channel
+        self._process = process
+        """With a terminal the shim itself; else the process that forked it, and ended at once."""
+        self._terminal = terminal
+        self._pids: tuple[int, int] | None = None
+        self._pins: dict[int, PinnedProcess] = {}
+        self._failure: dict[str, Any] | None = None
+        self._opened = False
+        self._status: int | None = None
+        self._stopped = self._woken = self._hurry = self._closed = False
+        self._interruptions = self._seen_interruptions = 0
+        self._report: TeardownReport | None = None
+        self._asked_until: float | None = None
+
+    # --- starting ---
+
+    @property
+    def shim(self) -> ProcessIdentity:
+        """See :meth:`runcoord.ports.Tree.shim`."""
+        return self._processes.identify(self._started()[0], self._order.cookie)
+
+    @property
+    def leader(self) -> ProcessIdentity:
+        """See :meth:`runcoord.ports.Tree.leader`."""
+        return self._processes.identify(self._started()[1], self._order.cookie)
+
+    def _started(self) -> tuple[int, int]:
+        """Pids of the shim and the command, as soon as both exist."""
+        self._hear_until(lambda: self._pids is not None or self._failure is not None, LAUNCH_SECONDS)
+        if self._pids is None:
+            self.close()
+            raise self._launch_failed("the process that the run was to hang on did not start")
+        return self._pids
+
+    def open_gate(self) -> None:
+        """See :meth:`runcoord.ports.Tree.open_gate`."""
+        _, leader = self._started()
+        if self._terminal is not None:
+            self._terminal.hand_to(leader)
+        order = self._order
+        self._channel.say(
+            {
+                "do": "open",
+                "executable": order.executable,
+                "argv": order.argv,
+                "directory": order.directory,
+                "environment": dict(order.environment),
+                "cookie": order.cookie,
+                "scope": order.scope.value,
+                "grace": order.grace,
+                "last_words": order.last_words,
+            }
+        )
+        self._hear_until(lambda: self._opened or self._failure is not None or self._gone, LAUNCH_SECONDS)
+        if not self._opened:
+            self.close()
+            raise self._launch_failed("the command could not be executed")
+
+    def _launch_failed(self, problem: str) -> LaunchFailed:
+        failure = self._failure or {}
+        number = int(failure.get("errno", 0))
+        reason = os.strerror(number) if number else str(failure.get("problem", "its process is gone"))
+        stage = str(failure.get("stage", ""))
+        what = {
+            "executable": f"{self._order.executable} cannot be executed",
+            "directory": f"the directory {self._order.directory} cannot be entered",
+        }.get(stage, problem)
+        return LaunchFailed(f"{what}: {reason}", errno=number, stage=stage)
+
+    # --- waiting ---
+
+    def wait(self, seconds: float) -> Ending | None:
+        """See :meth:`runcoord.ports.Tree.wait`.
+
+        Raises :class:`~runcoord.errors.ProcessGone` when the shim is gone, and nobody can tell any more how
+        the command ends; :meth:`tear_down` does without it.
+        """
+        until = time.monotonic() + seconds
+        while True:
+            if self._status is not None:
+                self._take_terminal_back()
+                return Ending(self._status, interrupted=self._interruptions > 0)
+            if self._stopped:
+                self._follow_the_stop()
+            if self._gone:
+                return self._ending_without_shim()
+            interrupted = self._interruptions > self._seen_interruptions
+            self._seen_interruptions = self._interruptions
+            left = until - time.monotonic()
+            if self._woken or interrupted or left < 0:
+                self._woken = False
+                return None
+            self._hear(left)
+            if left == 0:
+                until = float("-inf")
+
+    def interruptions(self) -> int:
+        """See :meth:`runcoord.ports.Tree.interruptions`."""
+        return self._interruptions
+
+    def wake(self) -> None:
+        """See :meth:`runcoord.ports.Tree.wake`."""
+        self._woken = True
+        self._channel.wake()
+
+    def _follow_the_stop(self) -> None:
+        """The command was stopped from the terminal: this process stops as well, so that the shell sees it,
+        and when it is continued the command is too."""
+        self._stopped = False
+        if self._terminal is None:
+            return
+        had_it = self._terminal.handed
+        self._terminal.take_back()
+        if had_it or not self._terminal.in_foreground():
+            # Not SIGSTOP: where nobody could continue this process the system does not stop it.
+            signal.pthread_kill(threading.get_ident(), signal.SIGTSTP)
+        self._terminal.hand_to(self._started()[1])
+        self._channel.say({"do": "continue"})
+
+    def _ending_without_shim(self) -> Ending:
+        leader = self._pins.get(self._pids[1]) if self._pids else None
+        status = leader.exit_status() if leader is not None and leader.ended() else None
+        if status is None:
+            raise ProcessGone(
+                "the process that the run hangs on is gone", remedy="Tear the run down; it works without."
+            )
+        self._status = status
+        return Ending(status, interrupted=self._interruptions > 0)
+
+    # --- ending ---
+
+    def tear_down(self, grace: float) -> TeardownReport:
+        """See :meth:`runcoord.ports.Tree.tear_down`."""
+        if self._report is not None:
+            return self._report
+        self._take_terminal_back()
+        if self._asked_until is None:
+            self._asked_until = time.monotonic() + grace + KILL_SECONDS + 2 * SCAN_SECONDS + REPORT_SECONDS
+            self._channel.say({"do": "tear_down", "grace": grace})
+        hurried = False
+        while self._report is None and not self._channel.ended:
+            left = self._asked_until - time.monotonic()
+            if left <= 0:
+                break
+            if self._hurry and not hurried:
+                hurried = True
+                self._channel.say({"do": "hurry"})
+            self._hear(left)
+        if self._report is None:
+            self._report = tear_down_without_shim(
+                self._processes, self._order, self._pins, self._pids, grace, lambda: self._hurry
+            )
+        return self._report
+
+    def hurry(self) -> None:
+        """See :meth:`runcoord.ports.Tree.hurry`."""
+        self._hurry = True
+        self._channel.wake()
+
+    def close(self, recorded: bool = True) -> None:
+        """See :meth:`runcoord.ports.Tree.close`. Waits for the shim to be gone, at most two seconds; not at
+        all while it has a tree to tear down. Closing twice changes nothing."""
+        if self._closed:
+            return
+        self._closed = True
+        self._take_terminal_back()
+        if not self._channel.ended:
+            self._channel.say({"do": "close", "recorded": recorded})
+        self._channel.close()
+        soon = self._report is not None or not self._opened
+        shim = self._pins.get(self._pids[0]) if self._pids else None
+        if shim is not None and soon:
+            with contextlib.suppress(ProcessError):
+                self._processes.wait([shim], SHIM_END_SECONDS)
+        for pin in self._pins.values():
+            pin.close()
+        if soon or self._terminal is None:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(SHIM_END_SECONDS)
+        if self._terminal is not None:
+            self._terminal.close()
+
+    def _take_terminal_back(self) -> None:
+        if self._terminal is not None:
+            self._terminal.take_back()
+
+    # --- listening ---
+
+    @property
+    def _gone(self) -> bool:
+        return self._channel.ended
+
+    def _hear_until(self, done: Callable[[], bool], seconds: float) -> None:
+        until = time.monotonic() + seconds
+        while not done() and not self._channel.ended and (left := until - time.monotonic()) > 0:
+            self._hear(left)
+
+    def _hear(self, seconds: float) -> None:
+        for message in self._channel.messages(seconds):
+            match message.get("is"):
+                case "ready":
+                    self._begin(int(message["shim"]), int(message["leader"]))
+                case "opened":
+                    self._opened = True
+                case "failed" | "broken":
+                    self._failure = message
+                case "ended":
+                    self._status = int(message["status"])
+                case "stopped":
+                    self._stopped = True
+                case "interrupted":
+                    self._interruptions = int(message["count"])
+                case "torn_down":
+                    self._report = report_from(message["report"])
+
+    def _begin(self, shim: int, leader: int) -> None:
+        """Both exist. They are held from now on; where that is not possible the run goes on without."""
+        self._pids = shim, leader
+        if self._terminal is None:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(SHIM_END_SECONDS)
+        for pid in self._pids:
+            with contextlib.suppress(ProcessError):
+                self._pins[pid] = self._processes.open(self._processes.identify(pid, self._order.cookie))

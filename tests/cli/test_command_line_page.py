@@ -10,6 +10,7 @@ import pytest
 from cli.command_line_page import PAGE, page_with_generated_part
 from cli.planting import Garden
 from cli.shell import Shell
+from runcoord._supervisor.report import ExitStatus
 from runcoord.cli.failures import Exit
 
 TEXT = PAGE.read_text("utf-8")
@@ -34,6 +35,11 @@ def test_the_page_explains_every_exit_code() -> None:
     assert re.findall(r"^\| (\d+) \|", section("Exit codes"), re.MULTILINE) == [
         str(int(code)) for code in Exit
     ]
+
+
+def test_the_page_explains_every_exit_code_of_run() -> None:
+    listed = re.findall(r"^\| (\d+) \|", section("Exit codes of `run`"), re.MULTILINE)
+    assert listed == [str(int(code)) for code in ExitStatus]
 
 
 @pytest.fixture

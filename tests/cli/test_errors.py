@@ -222,7 +222,7 @@ def test_a_command_line_that_is_not_understood_changes_nothing_and_says_where_he
 
 
 def test_a_mistyped_command_is_answered_with_the_nearest(shell: Shell) -> None:
-    assert "Did you mean 'runs'?" in shell("rusn").err
+    assert "Did you mean 'events'?" in shell("evnets").err
 
 
 # --- streams ---

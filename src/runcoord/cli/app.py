@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from runcoord.cli import contributed
 
 COMMANDS: Mapping[str, str] = {
+    "run": "runcoord.cli.run",
     "runs": "runcoord.cli.runs",
     "show": "runcoord.cli.runs",
     "events": "runcoord.cli.events",
@@ -39,9 +40,10 @@ COMMANDS: Mapping[str, str] = {
 """Our commands in the order of the help, and the module that has each under its own name. A module is loaded
 when its command is called, or the help of all is shown."""
 
-HELP = """Look at durable runs and their events, stop runs, and recover what a crash left.
+HELP = """Run commands durably, look at runs and their events, stop runs, and recover what a crash left.
 
-Reading changes nothing and never makes a store. The global options below go before the command or after it.
+Reading changes nothing and never makes a store; only run makes one. The global options below go before the
+command or after it.
 """
 
 HELP_COLUMNS = 100
@@ -140,7 +142,8 @@ class App(click.Group):
         tolerate_unencodable()
         session = obj or Session()
         # Known before anything is parsed, so that a command line that is not understood is answered in kind.
-        session.output.json = "--json" in arguments
+        ours = arguments[: arguments.index("--")] if "--" in arguments else arguments
+        session.output.json = "--json" in ours
         try:
             code = self._ended(arguments, name, session, extra)
         except BrokenPipeError:

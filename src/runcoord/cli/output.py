@@ -73,6 +73,14 @@ class Output:
             styled = [_styled(line, "dim")]
             _write_error(self._rendered(styled if whole else _folded(styled, sys.stderr), sys.stderr))
 
+    def beside(self, line: str) -> None:
+        """One plain line beside the output of somebody else's command. Text in it is made printable."""
+        _write_error(f"{_COMMAND}: {printable(line)}\n")
+
+    def error_document(self, value: Any) -> None:
+        """One line of JSON."""
+        _write_error(json_text(value) + "\n")
+
     def failure(self, failure: Failure) -> None:
         """An error, or a warning that goes with an answer."""
         if self.json:

@@ -41,16 +41,22 @@ class Session:
         """Whether ``--json`` was given: write one JSON document to standard output, and nothing else."""
         return self.output.json
 
-    def open(self, *, changes: bool = False) -> Coordinator:
-        """The coordinator on the chosen store, which must exist. ``changes``: the command will write.
+    @property
+    def url(self) -> str:
+        """The chosen store, or the default one."""
+        return self.store or str(default_store())
+
+    def open(self, *, changes: bool = False, create: bool = False) -> Coordinator:
+        """The coordinator on the chosen store, which must exist, unless ``create`` is set. ``changes``: the
+        command will write.
 
         This process serves no destinations, so it delivers nothing and leaves events to those that do.
         """
         from runcoord import open_coordinator
 
-        url = self.store or str(default_store())
+        url = self.url
         try:
-            coordinator = open_coordinator(url, create=False, ports=self.ports)
+            coordinator = open_coordinator(url, create=create, ports=self.ports)
         except StoreUnavailable as error:
             error.details.setdefault("store", url)
             if not self.store:

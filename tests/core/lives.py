@@ -111,9 +111,7 @@ class Lives(RuleBasedStateMachine):
         """A new start of a process: what the one before had in hand is forgotten by it, and kept by us."""
         self.starts += 1
         clock = self.there if name == "cyd" else self.here
-        ports = Ports(
-            clock, ManualSleeper(clock), self.ids, Inline(), store=MemoryStore(self.data)
-        )
+        ports = Ports(clock, ManualSleeper(clock), self.ids, Inline(), store=MemoryStore(self.data))
         places = dict.fromkeys(self.moods, self.take)
         owner = f"{name}-{self.starts}"
         self.coordinators[name] = open_coordinator(

@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hypothesis import settings
 from hypothesis import strategies as st
 
 from core.some_runs import OWNER, RIVAL
 from runcoord import Deadline, Instant, Lease, Outcome, Run, Spec, State
 from runcoord._core import requests as ask
+from runcoord.ports import (
+    Cleanup,
+    CleanupState,
+    Fate,
+    Habitat,
+    NewProcess,
+    ProcessIdentity,
+    ProcessReport,
+    Snapshot,
+    Takeover,
+    TeardownReport,
+    Terms,
+    UnknownIdentity,
+)
 
 SOME = settings(max_examples=40, deadline=None)
 """For the default run; no deadline, since a busy machine says nothing about the code."""
@@ -15,6 +31,15 @@ MANY = settings(max_examples=3_000, deadline=None)
 BOOTS = ("boot-1", "boot-2", "boot-3")
 SECONDS = st.floats(-1e6, 1e6, allow_nan=False).map(lambda seconds: round(seconds, 3))
 OWNERS = st.sampled_from([OWNER, RIVAL, "gw3"])
+
+SOMEBODY = ProcessIdentity(4242, 77, Habitat("host", "boot", "pid:[1]", "time:[1]", "linux-proc"), "0a", "c0")
+NOBODY = replace(SOMEBODY, pid=1)
+"""No process of a run."""
+reports = st.builds(
+    TeardownReport,
+    st.booleans(),
+    st.lists(st.builds(ProcessReport, st.just(7), st.sampled_from(Fate)), max_size=3).map(tuple),
+)
 
 instants = st.builds(
     Instant,
@@ -34,6 +59,16 @@ specs = st.builds(
     destination=st.sampled_from(["", "chat"]),
     interruption_budget=st.integers(0, 3),
 )
+
+
+def cleanups(state: State, due: st.SearchStrategy[Deadline]) -> st.SearchStrategy[Cleanup | None]:
+    """What may be known of the processes of a run in this state."""
+    if state not in (State.RUNNING, State.FINISHED):
+        return st.none()
+    counted = {"processes": st.integers(1, 3), "attempts": st.integers(0, 5), "deferred": st.booleans()}
+    pending = st.builds(Cleanup, due=due if state is State.FINISHED else st.none(), **counted)
+    settled = st.builds(Cleanup, state=st.sampled_from([CleanupState.DONE, CleanupState.SURVIVED]), **counted)
+    return st.one_of(st.none(), pending, settled)
 
 
 @st.composite
@@ -64,6 +99,8 @@ def runs(draw: st.DrawFn) -> Run:
         reported=draw(st.sampled_from([None, outcome])) if finished else None,
         result=draw(st.sampled_from(["", "done"])) if finished else "",
         notes=draw(st.integers(0, 3)),
+        cleanup=draw(cleanups(state, deadlines)),
+        lineage=draw(st.sampled_from(["", "first"])),
     )
 
 
@@ -90,6 +127,30 @@ def requests_for(draw: st.DrawFn, run: Run) -> ask.Request:
             st.builds(ask.Publish, st.just(lease), st.just('"a"')),
             st.builds(ask.Complete, st.just(lease), st.sampled_from(Outcome), text, text),
             st.builds(ask.Stop, text),
-            st.builds(ask.Recover, OWNERS, st.just("r2")),
+            st.builds(ask.Recover, OWNERS, st.just("r2"), st.sampled_from(["", OWNER, RIVAL])),
+            process_requests(run, lease),
         )
+    )
+
+
+def process_requests(run: Run, lease: Lease) -> st.SearchStrategy[ask.Request]:
+    attempts = run.cleanup.attempts if run.cleanup else 0
+    takeovers = st.builds(
+        Takeover,
+        st.just(run.run_id),
+        st.just(lease.owner),
+        st.just(lease.epoch),
+        st.sampled_from([attempts, attempts, attempts + 1, 0]),
+        deadlines,
+    )
+    new = st.builds(NewProcess, st.sampled_from([SOMEBODY, UnknownIdentity("closed", 7), NOBODY]))
+    recorded = st.lists(new, max_size=3).map(tuple)
+    return st.one_of(
+        st.builds(ask.RecordProcesses, st.just(lease), recorded, st.just(Terms())),
+        st.builds(ask.RecordTeardown, st.just(lease), reports),
+        st.builds(ask.RecordSnapshot, st.just(lease), st.just(Snapshot(run.run_id, "/saved"))),
+        st.builds(ask.TakeOver, OWNERS, st.just(120.0), st.sampled_from(["", OWNER, RIVAL])),
+        st.builds(ask.Intend, takeovers, st.just("{}")),
+        st.builds(ask.Defer, takeovers, st.just(30.0)),
+        st.builds(ask.EndCleaned, takeovers, reports, st.just("r2"), st.sampled_from([None, None, 0, 3, -9])),
     )

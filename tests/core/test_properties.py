@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -16,6 +17,7 @@ from runcoord._core import requests as ask
 from runcoord._core.decide import decide
 from runcoord._core.limits import MAX_LEASE_SECONDS
 from runcoord.errors import Refused
+from runcoord.ports import Cleanup, CleanupState
 
 # --- decisions ------------------------------------------------------------------------------------
 
@@ -55,7 +57,9 @@ def require_decided_well(run: Run, request: ask.Request, now: Instant) -> None:
     assert after.version == run.version + decision.changed
     assert decision.changed or after is run
     if run.state is State.FINISHED:
-        assert not decision.changed
+        # What it left running may be dealt with afterwards; nothing else changes, and nothing more is told.
+        assert replace(after, version=0, cleanup=None) == replace(run, version=0, cleanup=None)
+        assert not decision.changed or run.cleanup is not None
         assert decision.event is None
         assert decision.successor is None
     if run.stop_requested_at is not None and after.state is State.FINISHED and decision.changed:
@@ -65,6 +69,22 @@ def require_decided_well(run: Run, request: ask.Request, now: Instant) -> None:
     if after.state in (State.CLAIMED, State.RUNNING):
         assert after.owner
         assert after.epoch >= 1
+    if after.owner != run.owner and after.owner:
+        assert after.epoch > run.epoch
+    require_cleanup_kept(run.cleanup, after)
+
+
+def require_cleanup_kept(before: Cleanup | None, run: Run) -> None:
+    after = run.cleanup
+    assert before is None or after is not None
+    if after is None:
+        return
+    pending = after.state is CleanupState.PENDING
+    assert (after.due is not None) == (run.state is State.FINISHED and pending)
+    assert bool(after.survivors) == (after.state is CleanupState.SURVIVED) or after == before
+    if before is not None:
+        for name in ("processes", "teardowns", "rounds", "attempts"):
+            assert getattr(after, name) >= getattr(before, name)
 
 
 @SOME
@@ -77,7 +97,7 @@ def test_an_ending_has_one_event_and_nothing_else_but_a_note_has_one(
         decision = decide(run, request, now)
     except Refused:
         return
-    ended = decision.changed and decision.run.state is State.FINISHED
+    ended = decision.changed and decision.run.state is State.FINISHED is not run.state
     if ended:
         assert decision.event is not None
         assert decision.event.kind is EventKind.FINISHED
@@ -115,6 +135,9 @@ def test_every_acquisition_takes_a_new_epoch_and_every_older_handle_is_refused(
     acquired = isinstance(request, ask.Claim | ask.Reacquire) or (
         isinstance(request, ask.Recover) and after.outcome != run.outcome
     )
+    if isinstance(request, ask.TakeOver):
+        acquired = after.owner != run.owner or after.epoch != run.epoch
+        assert acquired == (run.state is State.RUNNING and after.version != run.version)
     assert after.epoch == run.epoch + acquired
 
 
@@ -135,6 +158,7 @@ def test_recovery_ends_only_started_runs_whose_lease_ran_out(run: Run, now: Inst
     decision = decide(run, ask.Recover("sweeper", "r2"), now)
     lease = run.lease
     expired = run.state is State.RUNNING and lease is not None and lease.passed(now)
+    expired = expired and run.cleanup is None  # whose processes are recorded is taken over
     assert (decision.run.outcome is not None) == (run.outcome is not None or expired)
     if decision.changed and not expired:  # cut down to the longest lease
         assert decision.run.lease == Deadline.after(now, MAX_LEASE_SECONDS)
@@ -148,6 +172,7 @@ def test_recovery_ends_only_started_runs_whose_lease_ran_out(run: Run, now: Inst
 def test_an_unfinished_run_belongs_to_exactly_one_part(run: Run, now: Instant) -> None:
     """Claimable, live-leased (for at most the longest lease, after one sweep), or recoverable."""
     swept = decide(run, ask.Recover("sweeper", "r2"), now).run
+    swept = decide(swept, ask.TakeOver("sweeper", 120.0), now).run
     if swept.state is State.FINISHED:
         return
     lease = swept.lease

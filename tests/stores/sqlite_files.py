@@ -14,9 +14,15 @@ from runcoord._stores.sqlite import SqliteStore, open_sqlite
 from runcoord.testing import ManualClock, ManualSleeper
 
 KEYS = {
-    **{"runs": "run_id", "commands": "key", "events": "event_id", "groups": "group_id", "owners": "owner"},
-    **{"snapshots": "run_id", "processes": "run_id || '/' || number"},
-    **{"audits": "run_id || '/' || round", "teardowns": "run_id || '/' || number"},
+    "runs": "run_id",
+    "commands": "key",
+    "events": "event_id",
+    "groups": "group_id",
+    "owners": "owner",
+    "processes": "run_id || '/' || number",
+    "audits": "run_id || '/' || round",
+    "teardowns": "run_id || '/' || number",
+    "snapshots": "run_id",
 }
 
 

@@ -10,7 +10,7 @@ import pytest
 from runcoord._stores.connections import Tuning
 from runcoord._stores.migrations import MIGRATIONS, Migration
 from runcoord._stores.sqlite import open_sqlite
-from runcoord.errors import StoreError
+from runcoord.errors import StoreDamaged, StoreError
 from runcoord.testing import ManualClock
 from runcoord.testing.contract_case import life
 
@@ -105,3 +105,34 @@ def test_threads_that_open_an_older_store_at_once_migrate_it_once(tmp_path: Path
         thread.join(60)
     assert failures == []
     assert version_of(path) == NEXT
+
+
+def test_a_store_of_the_first_schema_is_migrated_and_its_runs_go_on(tmp_path: Path) -> None:
+    path, clock = tmp_path / "store.sqlite", ManualClock()
+    opened(path, clock, migrations=MIGRATIONS[:1]).close()
+    with behind(path) as connection:
+        connection.execute(
+            "INSERT INTO runs (run_id, created_at, line, retry_of, interruptions, destination, agent,"
+            " conversation_key, group_id, group_size, interruption_budget, state, version, epoch, owner,"
+            " lease_seconds, notes, result_truncated, late, retried_as, stop_reason, progress, error, task,"
+            " result, payload) VALUES ('r1', 1.0, 'r1', '', 0, '', '', '', '', 0, 0, 'accepted', 1, 0, '',"
+            " 0.0, 0, 0, 0, '', '', '', '', '', '', 'null')"
+        )
+    store = opened(path, clock)
+    with store.view("look") as view:
+        run = view.run("r1")
+        assert view.owners(9) == []
+    store.close()
+    assert run is not None
+    assert (run.cleanup, run.exit_status, run.lineage, run.depth) == (None, None, "", 0)
+
+
+def test_a_store_that_lost_a_table_of_a_later_schema_is_damaged_and_left_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "store.sqlite"
+    opened(path).close()
+    with behind(path) as connection:
+        connection.execute("DROP TABLE audits")
+    before = path.read_bytes()
+    with pytest.raises(StoreDamaged, match="audits"):
+        opened(path)
+    assert path.read_bytes() == before

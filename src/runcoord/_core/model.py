@@ -146,7 +146,7 @@ class Survivor:
     why: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # no slots: see evolving.py
 class Cleanup:
     """How far the processes of a run are dealt with. A run without processes has none."""
 

@@ -8,6 +8,7 @@ acquired, under a new epoch, by each attempt.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from runcoord._core import requests as ask
@@ -241,7 +242,7 @@ def _end_cleaned(run: Run, request: ask.EndCleaned, now: Instant) -> Decision:
     if run.state is State.FINISHED:
         return Decision(evolved(run, version=run.version + 1, cleanup=after), True, records=records)
     ended = left_behind(run, now, request.retry_id, exit_status=request.exit_status, cleanup=after)
-    return evolved(ended, records=records)
+    return replace(ended, records=records)
 
 
 RULES: dict[type, Callable[[Run, Any, Instant], Decision]] = {

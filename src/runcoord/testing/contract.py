@@ -13,9 +13,12 @@ from __future__ import annotations
 
 from runcoord.testing.contract_bad_rows import BadRowContract
 from runcoord.testing.contract_events import EventsContract
+from runcoord.testing.contract_processes import ProcessesOfRunsContract
 from runcoord.testing.contract_runs import RunsContract
 from runcoord.testing.contract_transactions import TransactionContract
 
 
-class StoreContract(TransactionContract, RunsContract, EventsContract, BadRowContract):
+class StoreContract(
+    TransactionContract, RunsContract, EventsContract, ProcessesOfRunsContract, BadRowContract
+):
     """Everything that the coordinator relies on. Fill in ``make_store`` and ``plant``."""

@@ -46,8 +46,11 @@ class StoreCase:
     def plant(self, store: Store, table: str, key: str, column: str, value: object) -> None:
         """Spoil one row behind the store's back: ``column`` of the row ``key`` of ``table`` holds ``value``.
 
-        The suite spoils ``state``, ``outcome``, ``epoch``, ``owner`` and ``lease_boottime`` of ``runs``,
-        ``state`` and ``kind`` of ``events``, ``content_hash`` of ``commands`` and ``size`` of ``groups``.
+        The suite spoils ``state``, ``outcome``, ``epoch``, ``owner``, ``lease_boottime`` and ``cleanup`` of
+        ``runs``, ``state`` and ``kind`` of ``events``, ``content_hash`` of ``commands``, ``size`` of
+        ``groups``, ``since`` of ``owners``, ``role`` of ``processes``, ``at`` of ``audits``, ``report`` of
+        ``teardowns`` and ``state`` of ``snapshots``. The key of a row of a run that can have several is the
+        run's id, a slash, and the row's number.
         """
         raise NotImplementedError
 

@@ -38,52 +38,43 @@ if TYPE_CHECKING:
     from runcoord.ports import BadRow, Message, Ports
 
 else:  # unseen by type checkers, to which any name would be one that is found late
-    # Where each public name is. It is loaded when it is asked for (PEP 562): a command or a small process
-    # that needs a few of them does not pay for all, and only who uses asyncio loads it.
-    _PLACES = {
-        "_answers": ("Completion", "EventList", "Receipt", "Renewal", "RunList", "StopReceipt"),
-        "_assembly": ("Coordinator", "open_coordinator"),
-        "_async_calls": ("AsyncCalls", "Drained"),
-        "_bounded": ("ThreadBounded",),
-        "_core.model": (
-            "Deadline",
-            "Delivery",
-            "Event",
-            "EventKind",
-            "EventState",
-            "Instant",
-            "Lease",
-            "Outcome",
-            "Run",
-            "Spec",
-            "State",
-        ),
-        "_core.settings": ("Settings",),
-        "_executor": ("Ended", "Execution", "ExecutionReport"),
-        "_heartbeat": ("Hold", "HoldReport"),
-        "_outbox": ("DrainReport",),
-        "_recoverer": ("SweepReport",),
-        "_teardown": ("tear_down",),
-        "errors": ("DestinationRefused", "Happened", "Refused", "RuncoordError", "StoreError"),
-        "ports": ("BadRow", "Message", "Ports"),
-    }
-    _PLACE_OF = {name: place for place, names in _PLACES.items() for name in names}
-    _MODULES = ("errors", "ports")
+    from runcoord._late import LateNames
 
-    def __getattr__(name: str) -> object:
-        from importlib import import_module
-
-        if name in _MODULES:
-            return import_module(f"runcoord.{name}")
-        if name not in _PLACE_OF:
-            problem = f"module {__name__!r} has no attribute {name!r}"
-            raise AttributeError(problem, name=name, obj=import_module(__name__))
-        found = getattr(import_module(f"runcoord.{_PLACE_OF[name]}"), name)
-        globals()[name] = found  # not asked for again
-        return found
+    _NAMES = LateNames(
+        __name__,
+        {
+            "_answers": ("Completion", "EventList", "Receipt", "Renewal", "RunList", "StopReceipt"),
+            "_assembly": ("Coordinator", "open_coordinator"),
+            "_async_calls": ("AsyncCalls", "Drained"),
+            "_bounded": ("ThreadBounded",),
+            "_core.model": (
+                "Deadline",
+                "Delivery",
+                "Event",
+                "EventKind",
+                "EventState",
+                "Instant",
+                "Lease",
+                "Outcome",
+                "Run",
+                "Spec",
+                "State",
+            ),
+            "_core.settings": ("Settings",),
+            "_executor": ("Ended", "Execution", "ExecutionReport"),
+            "_heartbeat": ("Hold", "HoldReport"),
+            "_outbox": ("DrainReport",),
+            "_recoverer": ("SweepReport",),
+            "_teardown": ("tear_down",),
+            "errors": ("DestinationRefused", "Happened", "Refused", "RuncoordError", "StoreError"),
+            "ports": ("BadRow", "Message", "Ports"),
+        },
+        modules=("errors", "ports"),
+    )
+    __getattr__ = _NAMES.find
 
     def __dir__() -> list[str]:
-        return sorted({*globals(), *_PLACE_OF, *_MODULES})
+        return sorted({*globals(), *_NAMES.names()})
 
 
 __all__ = [

@@ -6,10 +6,12 @@ import ast
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import runcoord
+import runcoord._git
 
 SECONDS = 60.0
 """Longest time that a process of a test may take; only a fault takes that long."""
@@ -44,7 +46,7 @@ def loaded_by(code: str) -> set[str]:
 
 def test_importing_the_library_loads_nothing_of_it_yet() -> None:
     ours = {name for name in loaded_by("import runcoord") if name.startswith("runcoord")}
-    assert ours == {"runcoord", "runcoord._version"}
+    assert ours == {"runcoord", "runcoord._late", "runcoord._version"}
 
 
 def test_importing_the_library_loads_nothing_costly() -> None:
@@ -64,10 +66,10 @@ def test_opening_a_coordinator_and_looking_loads_nothing_that_only_others_need(t
     assert loaded & {"hashlib", "random", *NOT_FOR_EVERYBODY} == set()
 
 
-def test_types_and_places_of_the_public_names_agree() -> None:
+@pytest.mark.parametrize("package", [runcoord, runcoord._git], ids=lambda package: package.__name__)
+def test_types_and_places_of_late_names_agree(package: Any) -> None:
     """What a type checker reads, what is found late, and ``__all__`` are three lists of the same names."""
-    assert runcoord.__file__ is not None
-    tree = ast.parse(Path(runcoord.__file__).read_text("utf-8"))
+    tree = ast.parse(Path(package.__file__).read_text("utf-8"))
     [types] = [node for node in tree.body if isinstance(node, ast.If)]
     read = {
         alias.name: node.module
@@ -75,8 +77,8 @@ def test_types_and_places_of_the_public_names_agree() -> None:
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
     }
-    assert read.keys() | {"__version__"} == set(runcoord.__all__)
-    assert {name: f"runcoord.{place}" for name, place in runcoord._PLACE_OF.items()} == read  # type: ignore[attr-defined]
+    assert read.keys() | {"__version__"} & set(package.__all__) == set(package.__all__)
+    assert package._NAMES.place_of == read
 
 
 def test_the_public_modules_are_found_on_the_package_without_an_import_of_their_own() -> None:

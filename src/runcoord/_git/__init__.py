@@ -22,21 +22,57 @@ reports         what differs, and what was done about it
 
 from __future__ import annotations
 
-from runcoord._git.environment import scrubbed
-from runcoord._git.manifest import load
-from runcoord._git.reports import (
-    Agreement,
-    Difference,
-    DriftReport,
-    Outcome,
-    RestoreReport,
-    Result,
-    Step,
-    What,
-)
-from runcoord._git.restoring import drift, restore
-from runcoord._git.taking import take
-from runcoord._git.values import Absence, GitSnapshot, NoSnapshot
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from runcoord._git.environment import scrubbed
+    from runcoord._git.manifest import load
+    from runcoord._git.reports import (
+        Agreement,
+        Difference,
+        DriftReport,
+        Outcome,
+        RestoreReport,
+        Result,
+        Step,
+        What,
+    )
+    from runcoord._git.restoring import drift, restore
+    from runcoord._git.taking import take
+    from runcoord._git.values import Absence, GitSnapshot, NoSnapshot
+
+else:  # outside of a checkout a command needs the environment alone
+    from runcoord._late import LateNames
+
+    _NAMES = LateNames(
+        __name__,
+        {
+            "environment": ("scrubbed",),
+            "manifest": ("load",),
+            "reports": (
+                "Agreement",
+                "Difference",
+                "DriftReport",
+                "Outcome",
+                "RestoreReport",
+                "Result",
+                "Step",
+                "What",
+            ),
+            "restoring": (
+                "drift",
+                "restore",
+            ),
+            "taking": ("take",),
+            "values": (
+                "Absence",
+                "GitSnapshot",
+                "NoSnapshot",
+            ),
+        },
+    )
+    __getattr__ = _NAMES.find
+
 
 __all__ = [
     "Absence",

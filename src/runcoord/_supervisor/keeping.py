@@ -8,6 +8,7 @@ import logging
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from runcoord import _spans as spans
 from runcoord._core.events import canonical_json as json_of
@@ -16,9 +17,11 @@ from runcoord._core.records import Identity, NewProcess, Role, Snapshot, Snapsho
 from runcoord._core.texts import message_of
 from runcoord._log import say
 from runcoord._supervisor.accepting import Beginning
-from runcoord._supervisor.git_state import GitReport
 from runcoord._supervisor.starting import Launched
 from runcoord.errors import LaunchFailed, ProbeFailed
+
+if TYPE_CHECKING:  # without a checkout nothing of git is loaded
+    from runcoord._supervisor.git_state import GitReport
 
 log = logging.getLogger("runcoord.commands")
 
@@ -52,10 +55,10 @@ class Keeper:
     def take(self, launched: Launched) -> None:
         """Write down the git state of the command's directory, durably, if it is in a checkout. Raises
         :class:`~runcoord.errors.GitStateUnsaved`."""
-        from runcoord import _git
-
         if launched.folder is None:
             return
+        from runcoord import _git
+
         prepared = launched.prepared
         with spans.span("runcoord.git.take", run=launched.run_id) as span:
             saved = _git.take(prepared.directory, launched.folder, environ=prepared.environment)
@@ -90,10 +93,11 @@ class Keeper:
         return self._with_git(launched, "restore")
 
     def _with_git(self, launched: Launched, what: str) -> Kept:
-        from runcoord import _git
-
         if launched.saved is None:
             return Kept()
+        from runcoord import _git
+        from runcoord._supervisor.git_state import GitReport
+
         environ = launched.prepared.environment
         with spans.span(f"runcoord.git.{what}", run=launched.run_id) as span:
             try:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import enum
 import signal
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from runcoord._core.model import Outcome, Run
 from runcoord._core.teardown import TeardownReport
-from runcoord._supervisor.git_state import GitReport
-from runcoord.ports import Ending
+
+if TYPE_CHECKING:
+    from runcoord._supervisor.git_state import GitReport
+    from runcoord.ports import Ending
 
 
 class Cause(enum.StrEnum):

@@ -7,11 +7,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from runcoord._core.limits import MAX_ID_CHARACTERS
-from runcoord._git.values import GitSnapshot
 from runcoord._supervisor.preparing import Prepared
-from runcoord.ports import Launcher, Tree
+
+if TYPE_CHECKING:  # without a checkout nothing of git is loaded
+    from runcoord._git.values import GitSnapshot
+    from runcoord.ports import Launcher, Tree
 
 LAST_WORDS = "last-words.json"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from git.repositories import Place, contents, repository
+from git.repositories import Place, contents, outcomes, repository
 from runcoord._git import Outcome, Result, What
 
 HOOK = '#!/bin/sh\nd=$(mktemp -d); cd "$d"; git init -q; rm -rf "$d"\n'
@@ -121,15 +121,16 @@ def test_the_exact_list_of_values_goes_back(main: Place, at_first: list[str], la
 def test_a_key_without_a_value_or_with_an_empty_one_goes_back_to_the_same_meaning(
     main: Place, written: str
 ) -> None:
+    linked = main.worktree("linked")  # works in either case
     main.git("config", "--unset", "core.bare")
     config = main.path / ".git" / "config"
     config.write_text(config.read_text() + written)
     meaning = main.tried("config", "--type=bool", "core.bare").stdout
-    snapshot = main.snapshot()
+    snapshot = linked.snapshot()
     main.git("config", "core.bare", "true" if "=" in written else "false")
-    assert main.restored(snapshot).outcome is Outcome.RESTORED
+    assert linked.restored(snapshot).outcome is Outcome.RESTORED
     assert main.tried("config", "--type=bool", "core.bare").stdout == meaning
-    assert main.restored(snapshot).outcome is Outcome.AS_BEFORE
+    assert linked.restored(snapshot).outcome is Outcome.AS_BEFORE
 
 
 def test_a_rightly_bare_main_repository_with_a_linked_worktree_stays_bare(
@@ -155,6 +156,21 @@ def test_a_checkout_that_is_bare_at_the_start_is_not_repaired_by_its_own_snapsho
     assert main.restored(later).outcome is Outcome.AS_BEFORE
     assert main.config()["core.bare"] == ["true"]
     assert main.restored(earlier).outcome is Outcome.RESTORED
+    assert main.works
+
+
+def test_a_snapshot_of_a_broken_checkout_does_not_break_it_again(main: Place) -> None:
+    """Two runs at once: the second began while the first had broken the checkout, and ends after it was put
+    right."""
+    first = main.snapshot()
+    flip(main)
+    second = main.snapshot(main.path.parent / "second")
+    assert main.restored(first).outcome is Outcome.RESTORED
+    before = contents(main.path)
+    report = main.restored(second)
+    assert contents(main.path) == before
+    assert report.outcome is Outcome.AS_BEFORE
+    assert outcomes(report) == [(Result.SKIPPED, What.CONFIG), (Result.REPORTED, What.REPAIRED)]
     assert main.works
 
 

@@ -76,6 +76,7 @@ def test_what_a_completed_run_changed_is_told_and_left(
     report = drift(snapshot, environ=main.environ)
     assert contents(main.path, linked.path) == before
     assert (report.agreement, {each.what for each in report.differences}) == (agreement, what)
+    assert report.works is (agreement in {Agreement.AS_BEFORE, Agreement.DIFFERS})
     assert json.loads(json.dumps(report.document()))["agreement"] == agreement.value
 
 

@@ -205,8 +205,8 @@ GIT_CALL_SECONDS = 10.0
 """Longest time of one git process, and of several that run side by side; the checkout of a slow network drive
 answers in it. One that takes longer is killed, and what it was asked counts as unknown."""
 GIT_SECONDS = 60.0
-"""Longest time of all git processes of one snapshot, comparison or restoration: a file system that hangs must not
-take the longest time of a call for each worktree. What was not asked by then is unknown."""
+"""Longest time of all git processes of one snapshot, comparison or restoration: a file system that hangs must
+not take the longest time of a call for each worktree. What was not asked by then is unknown."""
 GIT_CALLS_AT_ONCE = 4
 """Git processes side by side: they wait for the disk more than they compute."""
 GIT_OUTPUT_BYTES = 4 * 1024 * 1024
@@ -220,8 +220,8 @@ GIT_CONFIG_BYTES = 1024 * 1024
 GIT_SMALL_FILE_BYTES = 4096
 """``.git``, ``HEAD``, ``gitdir`` and ``commondir``: a path and a few words."""
 GIT_WORKTREES = 256
-"""Linked worktrees of one repository that are saved, and in which git is asked how it behaves (two processes each,
-about a second for all); with more of them nothing is called verified."""
+"""Linked worktrees of one repository that are saved, and in which git is asked how it behaves (two processes
+each, one to two seconds for all); with more of them nothing is called verified."""
 GIT_ADMIN_FILES = 128
 """Files saved of one worktree's registration: there are about ten, and some more during a rebase."""
 GIT_ADMIN_FILE_BYTES = 64 * 1024
@@ -229,7 +229,7 @@ GIT_ADMIN_FILE_BYTES = 64 * 1024
 GIT_ADMIN_DEPTH = 4
 """Directories inside of each other in one worktree's registration: ``logs/refs/bisect``, with room."""
 GIT_INDEX_BYTES = 1024 * 1024
-"""Size of a worktree's index that is copied, about ten thousand files; a larger one is made anew from HEAD."""
+"""Size of a worktree's index that is copied, some ten thousand files; a larger one is made anew from HEAD."""
 GIT_SNAPSHOT_BYTES = 16 * 1024 * 1024
 """All contents saved in one snapshot, the indexes among them; what does not fit is named as not saved."""
 GIT_MANIFEST_BYTES = 64 * 1024 * 1024

@@ -8,6 +8,7 @@ upwards from the directory, not over the border of a file system.
 
 from __future__ import annotations
 
+import functools
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -99,6 +100,7 @@ def main_place(checkout: Checkout) -> str:
     return os.path.dirname(common) if os.path.basename(common) == ".git" else common  # noqa: PTH119, PTH120
 
 
+@functools.cache
 def current_boot() -> str:
     """Which start of this machine this is; empty when the system does not say."""
     try:

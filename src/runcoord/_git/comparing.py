@@ -224,6 +224,8 @@ def _behaviour(old: Behaviour, new: Behaviour) -> Difference | None:
         return None
     if new.heard is Heard.ABSENT:
         return _gone(old.place, then)
+    if new.works and not old.works:
+        return Difference(What.REPAIRED, old.place, "git", then, is_now, f"at the snapshot: {old.says}")
     return Difference(What.BEHAVIOUR, old.place, "git", then, is_now, new.says)
 
 

@@ -39,6 +39,8 @@ class What(enum.StrEnum):
     """A worktree's own directory is gone; there is nothing left to register."""
     INDEX = "index"
     BEHAVIOUR = "behaviour"
+    REPAIRED = "repaired"
+    """git works where it did not at the snapshot. It is left so."""
     UNREADABLE = "unreadable"
     """Something could not be read then or now, so nothing is known about it."""
     FAULT = "fault"
@@ -161,11 +163,17 @@ class DriftReport:
     git_processes: int = 0
     seconds: float = 0.0
 
+    @property
+    def works(self) -> bool:
+        """True when git was seen to work everywhere as before, whatever else differs."""
+        return self.agreement in {Agreement.AS_BEFORE, Agreement.DIFFERS}
+
     def document(self) -> dict[str, Any]:
         return {
             "directory": self.directory,
             "top": self.top,
             "agreement": self.agreement.value,
+            "works": self.works,
             "git_processes": self.git_processes,
             "seconds": round(self.seconds, 6),
             "differences": [each.document() for each in self.differences],

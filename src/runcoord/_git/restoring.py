@@ -10,6 +10,7 @@ import logging
 import os
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from runcoord._git.calls import Git
 from runcoord._git.checkouts import objections
@@ -37,7 +38,7 @@ from runcoord._git.reports import (
     Step,
     What,
 )
-from runcoord._git.values import ConfigFile, GitSnapshot, Registration, State
+from runcoord._git.values import ConfigFile, GitSnapshot, Heard, Registration, State
 from runcoord._log import say
 
 _log = logging.getLogger("runcoord.git")
@@ -144,7 +145,7 @@ class _Restoration:
         self._registrations = {each.admin.path: each for each in self._before.registrations}
         self._without_index: list[Registration] = []
         self._now = self._before
-        self._lock_unknown = self._attempted = False
+        self._lock_unknown = self._attempted = self._repaired = False
         self.steps: list[Step] = []
         self.changed = 0
 
@@ -155,6 +156,7 @@ class _Restoration:
         if self._objected():
             return Outcome.REFUSED
         self._now = files_now(self._git, self._before)
+        self._repaired = self._is_repaired()
         for difference in differences(self._before, self._now):
             self._treat(difference)
         for registration in self._without_index:
@@ -170,6 +172,18 @@ class _Restoration:
         for path, why in found:
             self.note(Result.REFUSED, Difference(What.IDENTITY, path, detail=why), "nothing is written here")
         return bool(found)
+
+    def _is_repaired(self) -> bool:
+        """True when git did not work in the caller's work tree at the snapshot, and does now.
+
+        Then the snapshot holds what an earlier run broke, and somebody has put that right since.
+        """
+        top = self._before.checkout.top
+        then = [each for each in self._before.behaviours if each.place == top]
+        if any(each.works or each.heard is not Heard.ANSWERED for each in then):
+            return False
+        now = with_behaviours(self._git, replace(self._before, behaviours=tuple(then)), self._now)
+        return bool(now.behaviours) and all(each.works for each in now.behaviours)
 
     # --- each kind of difference ---
 
@@ -200,7 +214,9 @@ class _Restoration:
         self.changed += 1
         self.note(Result.DONE, difference, why)
 
-    def _require_same(self, config: ConfigFile) -> None:
+    def _require_writable(self, config: ConfigFile) -> None:
+        if self._repaired:
+            raise NothingLeft("git did not work here at the snapshot, and does now; that is not undone")
         entry = entry_at(config.path)
         if config.path != config.resolved and entry.leads_to != config.leads_to:
             raise NotOurs(f"it is a {entry.kind.value} now")
@@ -209,7 +225,7 @@ class _Restoration:
 
     def _put_values(self, difference: Difference) -> None:
         config = self._configs[difference.path]
-        self._require_same(config)
+        self._require_writable(config)
         problem = write_values(self._git, config.resolved, difference.key, difference.before)
         if problem:
             self.note(Result.FAILED, difference, problem)
@@ -222,7 +238,7 @@ class _Restoration:
 
     def _put_bytes(self, difference: Difference) -> None:
         config = self._configs[difference.path]
-        self._require_same(config)
+        self._require_writable(config)
         if config.content is None:
             raise NothingLeft("the snapshot does not hold its bytes")
         self._done(difference, put_config_bytes(config, config.content))
@@ -266,6 +282,11 @@ class _Restoration:
 
     # --- the result ---
 
+    def _may_be_skipped(self) -> set[What]:
+        """What may stay as it is without spoiling the result, when nothing is left to put back."""
+        repaired = {What.CONFIG, What.CONFIG_DAMAGED} if self._repaired else set()
+        return repaired | {What.REGISTRATION}
+
     def _judged(self, now: State) -> Outcome:
         """What is still different, and what that means. Adds a step for what has none yet."""
         treated = {_about(step.difference): step.result for step in self.steps}
@@ -278,8 +299,8 @@ class _Restoration:
                 self.note(_untreated(difference.what), difference)
             if difference.what is What.LOCK:
                 unknown = unknown or self._lock_unknown
-            elif difference.what is What.REGISTRATION and result is Result.SKIPPED:
-                continue  # its directory is gone, or it was not saved: said, and nothing to verify
+            elif result is Result.SKIPPED and difference.what in self._may_be_skipped():
+                continue  # nothing is left to put back: said, and nothing to verify
             elif difference.what in PUT_BACK | BREAKS:
                 broken = True
             unknown = unknown or difference.what is What.UNREADABLE

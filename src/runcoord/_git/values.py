@@ -166,6 +166,10 @@ class Behaviour:
     says: str = ""
     """git's first line of complaint, for people; never compared."""
 
+    @property
+    def works(self) -> bool:
+        return self.heard is Heard.ANSWERED and self.inside == "true" and self.status == 0
+
 
 @dataclass(frozen=True, slots=True)
 class State:

@@ -42,6 +42,6 @@ class Changes:
         if known is None:
             return
         meanwhile = self._history.completed[known.ended :]
-        if all(each.kind == "moment" and each.actor == entry.actor for each in meanwhile):
+        if all(each.kind in ("moment", "signal") and each.actor == entry.actor for each in meanwhile):
             before, after = known.snapshot, self._look(unannounced)
             entry.changed = (after.runs, after.events) != (before.runs, before.events)

@@ -21,7 +21,8 @@ class Entry:
     """One thing that happened. ``data`` holds plain values, by name.
 
     Kinds: ``verb`` (a subject was asked for something), ``moment`` (a named effect was reached),
-    ``tick``, ``message`` (a destination was offered an event), ``world`` (clocks, crashes, faults).
+    ``tick``, ``message`` (a destination was offered an event), ``signal`` (a process was sent one),
+    ``world`` (clocks, crashes, faults).
     """
 
     number: int
@@ -105,7 +106,7 @@ class History:
         ]
 
 
-HIDDEN = frozenset({"body", "payload", "handle"})
+HIDDEN = frozenset({"body", "payload", "handle", "serial"})
 MAX_DETAIL_CHARACTERS = 160
 """Characters of detail in one line of a report."""
 

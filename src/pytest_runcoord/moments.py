@@ -14,6 +14,9 @@ TRANSACTIONS = {
     "start": "the start of the work is made durable",
     "renew": "a lease is renewed",
     "reacquire": "an expired lease is taken again",
+    "record": "processes of a run are recorded, which starts it",
+    "record-teardown": "the report on how a run's processes were ended is recorded",
+    "record-snapshot": "the git state before a run, or what became of it, is recorded",
     "release": "a run is given back",
     "progress": "progress is recorded",
     "publish": "a note is written to the outbox",
@@ -29,6 +32,22 @@ TRANSACTIONS = {
     "prune": "old runs are removed",
 }
 
+PROCESSES = {
+    "before-launch": "a tree of processes is about to be started",
+    "after-launch": "the shim and the command are there, and the gate is closed",
+    "before-gate": "the command is about to begin",
+    "after-gate": "the command has begun",
+    "before-teardown": "an owner is about to have its own tree ended",
+    "before-identify": "the identity of a process is about to be read, to record it",
+    "before-probe": "whoever has a recorded pid is about to be held",
+    "before-look": "a process that is held is about to be compared with a record",
+    "before-scan": "the table is about to be searched for the members of a run",
+    "before-pin": "a member is about to be held",
+    "before-signal": "a process is about to be signalled by an owner",
+    "after-signal": "a process was signalled by an owner",
+}
+"""What an owner does with processes, in the simulated world."""
+
 OTHERS = {
     "before-commit": "in any of these transactions: decided, not yet durable",
     "after-commit": "any of these transactions became durable",
@@ -40,5 +59,6 @@ OTHERS = {
 MOMENTS: dict[str, str] = (
     {f"before-{name}": f"before {meaning}" for name, meaning in TRANSACTIONS.items()}
     | {f"after-{name}": f"after {meaning}" for name, meaning in TRANSACTIONS.items()}
+    | PROCESSES
     | OTHERS
 )

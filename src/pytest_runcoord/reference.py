@@ -58,6 +58,8 @@ class Reference:
             sleeper=world.sleeper,
             ids=_WorldIds(world.new_id),
             bounded=world.bounded,
+            processes=world.processes,
+            launcher=world.launcher,
             store=self._memory(world),
             wrap_store=lambda store: FaultyStore(store, world.probe),
         )

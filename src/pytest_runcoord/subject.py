@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from pytest_runcoord.probed_ports import BoundedByWorld, Probe
-from runcoord.ports import BadRow, Clock, Counters, Deadline, Sleeper
+from runcoord.ports import BadRow, Clock, Counters, Deadline, Launcher, Processes, Sleeper
 
 CAPABILITIES: dict[str, str] = {
     "runs": "submit, claim, start and complete runs",
@@ -122,6 +122,11 @@ class SubjectWorld:
     settings: dict[str, Any]
     shared: dict[str, Any]
     """Kept between the incarnations of one scenario, for a subject without a durable store."""
+    processes: Processes | None = None
+    """The table of processes, seen from this incarnation's own; None where the subject is to use the real
+    one, or observes only."""
+    launcher: Launcher | None = None
+    """Starts trees of processes in the same table."""
 
 
 class Session(Protocol):

@@ -37,6 +37,10 @@ class Alarm:
     action: Callable[[], None]
 
 
+def _at(alarm: Alarm) -> float:
+    return alarm.at
+
+
 class Timekeeper:
     """Moves the clocks of one world. ``timers`` lists those that run now, ``fire`` ticks one of them."""
 
@@ -112,11 +116,10 @@ class Timekeeper:
         """Move the clocks on, stopping at every alarm on the way."""
         clock = self._clock
         end = clock.boottime() + seconds
-        for alarm in sorted(self._alarms, key=lambda each: each.at) if self._alarms else ():
-            if alarm.at <= end:
-                clock.advance(max(0.0, alarm.at - clock.boottime()))
-                self._alarms.remove(alarm)
-                alarm.action()
+        while self._alarms and (alarm := min(self._alarms, key=_at)).at <= end:
+            clock.advance(max(0.0, alarm.at - clock.boottime()))
+            self._alarms.remove(alarm)
+            alarm.action()  # may set another one
         left = end - clock.boottime()
         if left > 0:
             clock.advance(left)

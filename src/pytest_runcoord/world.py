@@ -18,6 +18,7 @@ from pytest_runcoord.history import History
 from pytest_runcoord.incarnation import Fault, Handle, Incarnation, Life, LocalProcess, Process
 from pytest_runcoord.post import Post
 from pytest_runcoord.probed_ports import Crashed, NeverReturns
+from pytest_runcoord.process_world import ProcessWorld
 from pytest_runcoord.subject import Snapshot, Subject, SubjectWorld
 from pytest_runcoord.timekeeper import Timed, Timekeeper
 from pytest_runcoord.world_errors import (
@@ -41,6 +42,10 @@ class WorldPlan:
     settings: dict[str, Any] = field(default_factory=dict)
     destinations: dict[str, Destination] = field(default_factory=dict)
     choices: dict[str, str] = field(default_factory=dict)
+    machines: dict[str, str] | str = field(default_factory=dict)
+    """Machines of owners: by name, or one word for all; each has its own otherwise."""
+    kernel_handles: bool = True
+    """Whether the kernel gives durable handles of processes."""
 
 
 class World:
@@ -53,6 +58,7 @@ class World:
         self.clock = ManualClock()
         self.time = Timekeeper(self.clock, self._timers, self._fire)
         self.history = History(self.clock)
+        self.processes = ProcessWorld(self)
         self.destinations = plan.destinations
         self.post = Post(self.history, self.time, plan.destinations)
         self.owners: dict[str, Incarnation] = {}
@@ -135,6 +141,7 @@ class World:
             raise ScenarioMistake(f"{owner} does not run")
         self.history.add("world", owner, "crash")
         incarnation.life = Life.CRASHED
+        self.processes.died(incarnation)
         if self.real or not self._in_call(incarnation):
             self.bury(incarnation)
 
@@ -150,6 +157,7 @@ class World:
         assert incarnation.process is not None
         incarnation.process.close()
         incarnation.life = Life.CLOSED
+        self.processes.died(incarnation)
         self.changes.note(entry, known, unannounced=True)
         self.history.end(entry, "ok")
 
@@ -160,6 +168,7 @@ class World:
             if incarnation.life in (Life.ALIVE, Life.PAUSED) and incarnation.process is not None:
                 incarnation.life = Life.CLOSED
                 incarnation.process.kill()
+        self.processes.end()
         for cleanup in reversed(self.cleanups):
             cleanup()
         self.subject.finish(subject_world(self, None))
@@ -230,7 +239,7 @@ class World:
         values = self.call(incarnation, verb, {})
         after, rows_after = self.snapshot(), self.rows_written()
         alone = all(
-            entry.kind in ("moment", "message") and entry.actor == incarnation.owner
+            entry.kind in ("moment", "message", "signal") and entry.actor == incarnation.owner
             for entry in self.history.completed[ended:-1]
         )
         if alone:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from pytest_runcoord.destinations import Destination
 from pytest_runcoord.incarnation import Incarnation
 from pytest_runcoord.post import Post
 from pytest_runcoord.probed_ports import BoundedByWorld, NoAnswer
+from pytest_runcoord.process_world import ProcessWorld, Seat
 from pytest_runcoord.subject import SubjectWorld
 from pytest_runcoord.timekeeper import Timekeeper
 from runcoord.errors import Happened, StoreTimeout
-from runcoord.ports import Message
+from runcoord.ports import Launcher, Message, Processes
 from runcoord.testing import ManualClock
 
 
@@ -27,6 +28,7 @@ class PortsWorld(Protocol):
     plan: Any
     destinations: dict[str, Destination]
     shared: dict[str, Any]
+    processes: ProcessWorld
 
     @property
     def new_id(self) -> Callable[[str], str]: ...
@@ -71,20 +73,42 @@ class WorldProbe:
             self.hang()
 
 
+class AtFirstUse:
+    """A port of an incarnation's process, which the table gets when something is asked of it."""
+
+    def __init__(self, make: Callable[[], object]) -> None:
+        self._make = make
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._make(), name)
+        setattr(self, name, found)
+        return found
+
+
 def subject_world(world: PortsWorld, incarnation: Incarnation | None) -> SubjectWorld:
     """The world as one incarnation sees it; with none, as an observer past all faults does."""
     bounded = BoundedByWorld(world.time.wait, world.clock.boottime, timed_out)
-    return SubjectWorld(
+    sleeper, probe = WorldSleeper(world), WorldProbe(world, incarnation, bounded)
+    offered = SubjectWorld(
         world.directory,
         world.clock,
-        WorldSleeper(world),
-        WorldProbe(world, incarnation, bounded),
+        sleeper,
+        probe,
         bounded,
         world.new_id,
         {name: name for name in world.destinations},
         dict(world.plan.settings),
         world.shared,
     )
+    if incarnation is not None:
+        whose = incarnation
+
+        def seat() -> Seat:
+            return world.processes.seat(whose, probe, sleeper)
+
+        offered.processes = cast("Processes", AtFirstUse(lambda: seat().processes))
+        offered.launcher = cast("Launcher", AtFirstUse(lambda: seat().launcher))
+    return offered
 
 
 def timed_out(seconds: float) -> StoreTimeout:

@@ -20,6 +20,7 @@ from runcoord._core.identity import (
     is_pid,
     same_place,
 )
+from runcoord._core.last_words import LastWords
 from runcoord._core.model import (
     Cleanup,
     CleanupState,
@@ -100,6 +101,7 @@ __all__ = [
     "Held",
     "Ids",
     "Instant",
+    "LastWords",
     "LaunchOrder",
     "Launcher",
     "Lease",

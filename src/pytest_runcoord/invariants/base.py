@@ -24,7 +24,7 @@ class Invariant:
     says: ClassVar[str] = ""
     needs: ClassVar[frozenset[str]] = frozenset()
     """Capabilities without which it says nothing; it does not watch a subject that lacks one."""
-    hears: ClassVar[frozenset[str]] = frozenset({"verb", "message", "world", "moment", "tick"})
+    hears: ClassVar[frozenset[str]] = frozenset({"verb", "message", "world", "moment", "tick", "signal"})
     """Kinds of entries that :meth:`see` is asked about."""
 
     def __init__(self, world: World) -> None:

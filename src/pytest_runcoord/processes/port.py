@@ -215,11 +215,10 @@ class SimProcesses:
             raise SignalDenied(f"no member of group {process.pid} may be signalled", pid=process.pid)
 
     def wait(self, pinned: Sequence[PinnedProcess], seconds: float) -> None:
-        clock = self.table.clock
-        end = clock.monotonic() + seconds
+        end = self.table.now() + seconds
         while any(not each.ended() for each in pinned):
             self.reach()
-            left = end - clock.monotonic()
+            left = end - self.table.now()
             if left <= 0:
                 return
             following = self.table.until_next()

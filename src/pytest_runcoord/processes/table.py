@@ -69,6 +69,8 @@ class SimTable:
         """Every process of this boot but init, ended ones too, in the order of their start."""
         self.signal_watchers: list[Callable[[SignalSent], None]] = []
         self.change_watchers: list[Callable[[SimProcess], None]] = []
+        self.schedule_watchers: list[Callable[[float], None]] = []
+        """Told in how many seconds something is to happen."""
         self.init_reaps_after: float | None = 0.0
         """Given to every init. None: it never reaps."""
         self.scan_fault: str = ""
@@ -91,8 +93,9 @@ class SimTable:
             self._restart()
         if not self._events:
             return
-        now = self.clock.monotonic() + ROUNDING_SECONDS
-        while self._events and self._events[0][0] <= now:
+        # Whoever asks in the middle of something that happened earlier sees the table as it was then.
+        by = self.now() + ROUNDING_SECONDS
+        while self._events and self._events[0][0] <= by:
             at, _, action = heapq.heappop(self._events)
             outer, self._happening = self._happening, at
             try:
@@ -105,19 +108,23 @@ class SimTable:
         number = next(self._event_numbers)
         if number > MAX_EVENTS:
             raise TableFull(f"more than {MAX_EVENTS} things were to happen later")
-        heapq.heappush(self._events, (self._now() + seconds, number, action))
+        at = self.now() + seconds
+        heapq.heappush(self._events, (at, number, action))
+        for watcher in self.schedule_watchers:
+            watcher(at - self.clock.monotonic())
 
     def until_next(self) -> float | None:
         """Seconds until the next thing happens by itself; ``None`` when nothing will."""
         self.settle()
-        return self._events[0][0] - self.clock.monotonic() if self._events else None
+        return self._events[0][0] - self.now() if self._events else None
 
-    def _now(self) -> float:
+    def now(self) -> float:
+        """The monotonic clock at what happens now, which may be seen only later."""
         return self.clock.monotonic() if self._happening is None else self._happening
 
     def ticks(self) -> int:
         """Ticks since boot at this moment."""
-        late = self.clock.monotonic() - self._now()
+        late = self.clock.monotonic() - self.now()
         return int(round((self.clock.boottime() - late) * TICKS_PER_SECOND, 3))
 
     @property

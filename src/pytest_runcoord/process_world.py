@@ -1,0 +1,181 @@
+"""The processes of one world: the table, where owners live, what scenarios call things by.
+
+Nothing of it exists before something asks for it: a scenario without processes does not pay for them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from pytest_runcoord.history import History
+from pytest_runcoord.incarnation import Incarnation, Life
+from pytest_runcoord.probed_ports import Probe
+from pytest_runcoord.processes import Place, SignalSent, SimProcess, SimProcesses, SimTable
+from pytest_runcoord.processes.launching import SimLauncher
+from pytest_runcoord.processes.plans import Plan
+from pytest_runcoord.timekeeper import Timekeeper
+from pytest_runcoord.world_errors import ScenarioMistake
+from runcoord.ports import LaunchOrder, Sleeper
+from runcoord.testing import ManualClock
+
+COOKIE_DIGITS = 32
+SHARED = "shared"
+"""The machine of everybody, where a scenario says so."""
+
+
+class Around(Protocol):
+    """What the processes need of their world."""
+
+    clock: ManualClock
+    history: History
+    time: Timekeeper
+    plan: Any
+
+
+@dataclass(slots=True)
+class Seat:
+    """One incarnation's own process, and its ports."""
+
+    processes: SimProcesses
+    launcher: SimLauncher
+
+
+@dataclass(slots=True)
+class ProcessWorld:
+    """See the module. ``machines`` maps owners to machines; without it each name has one of its own."""
+
+    world: Around
+    places: dict[str, Place] = field(default_factory=dict)
+    """Where owners start, as steps said."""
+    programs: dict[str, Plan] = field(default_factory=dict)
+    """Commands that a launched tree may execute."""
+    cookies: dict[str, str] = field(default_factory=dict)
+    """The run of each cookie that was given out."""
+    signals: list[SignalSent] = field(default_factory=list)
+    ends_by_scenario: set[SimProcess] = field(default_factory=set)
+    """Processes that a step ended."""
+    power_off: bool = False
+    """The machine stops: nobody has time to react."""
+    _table: SimTable | None = None
+    _seats: dict[int, Seat] = field(default_factory=dict)
+
+    # --- the table ---
+
+    @property
+    def used(self) -> bool:
+        """Whether there is a table at all."""
+        return self._table is not None
+
+    @property
+    def table(self) -> SimTable:
+        if self._table is None:
+            world = self.world
+            handles = world.plan.kernel_handles
+            self._table = table = SimTable(world.clock, handles=handles)
+            table.signal_watchers.append(self._signalled)
+            table.schedule_watchers.append(lambda seconds: world.time.alarm(max(0.0, seconds), table.settle))
+        return self._table
+
+    def _signalled(self, sent: SignalSent) -> None:
+        self.signals.append(sent)
+        if not sent.number:
+            return
+        process = sent.process
+        self.world.history.add(
+            "signal",
+            sent.by,
+            f"{sent.signal} to {process.label}",
+            sent.result,
+            pid=process.pid,
+            of=process.run,
+            way=sent.way,
+            meant=self.cookies.get(sent.claimed, ""),
+            serial=process.serial,
+        )
+
+    # --- runs and their cookies ---
+
+    def cookie_of(self, run: str) -> str:
+        """The cookie of a run: always the same in one scenario and every other."""
+        cookie = hashlib.sha256(run.encode()).hexdigest()[:COOKIE_DIGITS]
+        self.cookies[cookie] = run
+        return cookie
+
+    def run_of(self, cookie: str) -> str:
+        """See :class:`pytest_runcoord.processes.launching.Launching`."""
+        return self.cookies.get(cookie, cookie)
+
+    def label_for(self, order: LaunchOrder) -> str:
+        """See :class:`pytest_runcoord.processes.launching.Launching`."""
+        return self.programs[order.argv[0]].name if order.argv[0] in self.programs else order.argv[0]
+
+    # --- owners ---
+
+    def place_of(self, owner: str) -> Place:
+        """Where an owner lives: each name on a machine of its own, unless the scenario says otherwise."""
+        said = self.places.get(owner)
+        if said is not None:
+            return said
+        machines: dict[str, str] | str = self.world.plan.machines
+        if isinstance(machines, str):
+            return Place(host=machines if machines == SHARED else f"machine of {owner}")
+        named = machines.get(owner)
+        everybody = set(machines.values())
+        if named is None and len(everybody) == 1:
+            named = next(iter(everybody))
+        return Place(host=named or f"machine of {owner}")
+
+    def seat(self, incarnation: Incarnation, probe: Probe, sleeper: Sleeper) -> Seat:
+        """The process and the ports of an incarnation, made at first use."""
+        found = self._seats.get(id(incarnation))
+        if found is None:
+            own = self.table.start(
+                incarnation.owner, place=self.place_of(incarnation.owner), environment={}, name="gateway"
+            )
+            processes = SimProcesses(self.table, own, probe, sleeper, by=incarnation.owner)
+            found = self._seats[id(incarnation)] = Seat(processes, SimLauncher(self, processes, sleeper))
+        return found
+
+    def own_process(self, incarnation: Incarnation) -> SimProcess | None:
+        """The process of an incarnation, if anything ever asked for it."""
+        found = self._seats.get(id(incarnation))
+        return None if found is None else found.processes.process
+
+    def shims(self) -> Iterable[Any]:
+        """Every shim of this world, oldest first."""
+        return (shim for seat in self._seats.values() for shim in seat.launcher.shims)
+
+    def died(self, incarnation: Incarnation) -> None:
+        """An incarnation crashed or was closed: its process ends, and the shims that it held notice."""
+        seat = self._seats.get(id(incarnation))
+        if seat is None:
+            return
+        if self.power_off:
+            return
+        crashed = incarnation.life is Life.CRASHED
+        self.table.exit(seat.processes.process, -9 if crashed else 0)
+        seat.launcher.owner_is_gone()
+
+    def end(self) -> None:
+        """The scenario is over."""
+        for seat in self._seats.values():
+            seat.launcher.end()
+
+    # --- names ---
+
+    def find(self, label: str) -> SimProcess:
+        """The process that the scenario calls so."""
+        self.table.settle()
+        found = self.table.labelled.get(label)
+        if found is None:
+            raise ScenarioMistake(f"no process is called {label!r} yet", "Spawn it above this step.")
+        return found
+
+    def living_of(self, run: str) -> list[SimProcess]:
+        """The processes that truly belong to a run and have not ended."""
+        if self._table is None:
+            return []
+        return [each for each in self._table.living() if each.run == run]

@@ -42,6 +42,7 @@ class Small:
     permitted: bool = True
     stopped: bool = False
     spared: bool = False
+    parent: int = 0
     forks: int = 0
     """Children that it still has when it is signalled the first time; each ignores TERM."""
     start: int = 1
@@ -80,6 +81,11 @@ class SmallTable:
 
     def lives(self, process: Small) -> bool:
         return process.ends_at is None or process.ends_at > self.clock.monotonic()
+
+    def parent(self, process: Small) -> int:
+        """0 when it has lost it."""
+        alive = {each.pid for each in self.living()}
+        return process.parent if process.parent in alive else 0
 
     def living(self) -> list[Small]:
         return [each for each in self.everyone if self.lives(each)]
@@ -128,7 +134,7 @@ class SmallTable:
         if isinstance(fault, Exception):
             raise fault
         seen = [
-            (each, Sighting(each.identity, each.found, "D" if not each.dies else "S", "small"))
+            (each, Sighting(each.identity, each.found, "S" if each.dies else "D", "small", self.parent(each)))
             for each in self.living()
             if each.found
         ]

@@ -56,10 +56,11 @@ def tear_down(
     """End every process of a run, and say what became of each.
 
     Members are asked (TERM, then CONT so that stopped ones hear it), get ``grace`` seconds to end, and are
-    killed until two scans in a row find nobody. With a grace of 0 they are killed at once and not asked. Only
-    what a scan proves to be a member is signalled, through a pin; the whole group of ``leader`` also in one
-    step, unless somebody in it is spared. ``hurried`` is asked after every wait, at most half a second long:
-    true ends the grace.
+    killed until two scans in a row find nobody. Those born meanwhile are asked too; but what a member that
+    was asked starts, to clean up, only when that member has ended. With a grace of 0 all are killed at once
+    and nobody is asked. Only what a scan proves to be a member is signalled, through a pin; the whole group
+    of ``leader`` also in one step, unless somebody in it is spared. ``hurried`` is asked after every wait, at
+    most half a second long: true ends the grace.
 
     Takes at most ``grace`` + ``kill_seconds`` + 4 seconds, the length of two scans; who lives then is named
     in the report with its state, and ``emptied`` is false. Nothing that happens to one process ends it early:
@@ -107,6 +108,8 @@ class _Teardown:
         self._pins: dict[Key, PinnedProcess] = {}
         self._doubtful: list[tuple[ProcessIdentity, PinnedProcess]] = []
         """Recorded processes of which nothing is proved: never signalled, held to see whether they end."""
+        self._everybody_seen = False
+        """A complete scan was acted on, so whoever is new was born since."""
         self._began = clock.monotonic()
 
     def run(self) -> TeardownReport:
@@ -214,15 +217,33 @@ class _Teardown:
 
     def _signal_all(self, scan: Scan, phase: Phase) -> None:
         """The group in one step first, where that is safe; then everybody else, each through its pin."""
+        excused = self._cleaning_up() if phase is Phase.ASK else frozenset()
+        self._everybody_seen = self._everybody_seen or scan.complete
         at_once = self._signal_group(scan, phase)
         for key, case in self._ledger.present.items():
             if key not in self._pins and not self._pin(key):
                 continue
-            names = _IN_PHASE[phase]
-            if key in at_once or (phase is Phase.ASK and ASKING in case.signals):
+            if key in at_once or (phase is Phase.ASK and (ASKING in case.signals or key[0] in excused)):
                 continue
-            for name in names:
+            for name in _IN_PHASE[phase]:
                 self._signal(key, name)
+
+    def _cleaning_up(self) -> frozenset[int]:
+        """Pids of those that members have started since they were asked: what cleans up for them is not
+        stopped in the middle of it. When their parents have ended they are asked like everybody else."""
+        if not self._everybody_seen:
+            return frozenset()
+        cases = self._ledger.present.items()
+        parents = {key[0] for key, case in cases if ASKING in case.signals}
+        excused: set[int] = set()
+        while more := {
+            key[0]
+            for key, case in cases
+            if case.sighting.parent in parents and ASKING not in case.signals and key[0] not in excused
+        }:
+            excused |= more
+            parents = more
+        return frozenset(excused)
 
     def _signal_group(self, scan: Scan, phase: Phase) -> frozenset[Key]:
         """Keys of the members that were signalled as a group. Nobody, when somebody of the group is spared or

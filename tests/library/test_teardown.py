@@ -11,7 +11,7 @@ from runcoord import tear_down
 from runcoord._core.limits import DENIED_SECONDS, KILL_SECONDS, MAX_PROCESSES_REPORTED, SCAN_SECONDS
 from runcoord._core.teardown import report_from
 from runcoord.errors import InvalidRequest, ProbeFailed
-from runcoord.ports import Fate, Found, Likeness, Membership, ProcessIdentity, Scan, TeardownReport
+from runcoord.ports import Fate, Found, Likeness, Membership, ProcessIdentity, Scan, Sighting, TeardownReport
 from small_table import CONT, GROUP, HERE, KILL, LEADER, RUN, TERM, Pin, Small, SmallTable
 
 COOKIE_ONLY = frozenset({Found.COOKIE})
@@ -49,11 +49,9 @@ def test_one_that_ignores_being_asked_is_killed_after_the_grace() -> None:
     table = SmallTable(stubborn)
     began = table.clock.monotonic()
     report = torn_down(table, grace=2.0)
-    assert stubborn.received == [
-        (TERM, began),
-        (CONT, began),
-        (KILL, pytest.approx(began + 2.0)),
-    ]
+    assert stubborn.received[:2] == [(TERM, began), (CONT, began)]
+    assert table.sent(stubborn)[2:] == [KILL]
+    assert stubborn.received[2][1] == pytest.approx(began + 2.0)
     assert fates(report) == {LEADER: Fate.KILLED}
     assert report.emptied
     assert report.asking_seconds == pytest.approx(2.0)
@@ -104,6 +102,41 @@ def test_a_member_that_is_born_during_the_grace_is_asked_too() -> None:
     report = torn_down(table)
     assert table.sent(born) == [TERM, CONT]
     assert fates(report) == {LEADER: Fate.ASKED, 103: Fate.ASKED}
+
+
+def test_what_an_asked_member_starts_to_clean_up_is_asked_only_after_that_member_has_ended() -> None:
+    member = Small(LEADER, takes=2.0)
+    table = SmallTable(member)
+    cleaner, its_child = Small(103, COOKIE_ONLY, parent=LEADER), Small(104, COOKIE_ONLY, parent=103)
+    table.born_in_scan[1] = cleaner
+    table.born_in_scan[2] = its_child
+    began = table.clock.monotonic()
+    report = torn_down(table)
+    assert report.emptied
+    assert began + 2.0 <= cleaner.received[0][1] <= began + 2.5
+    assert its_child.received[0][1] >= began + 2.0
+    assert fates(report) == {LEADER: Fate.ASKED, 103: Fate.ASKED, 104: Fate.ASKED}
+
+
+def test_what_cleans_up_is_killed_with_everybody_else_after_the_grace() -> None:
+    cleaner = Small(103, COOKIE_ONLY, takes=None, parent=LEADER)
+    table = SmallTable(Small(LEADER, takes=None))
+    table.born_in_scan[1] = cleaner
+    report = torn_down(table, grace=1.0)
+    assert table.sent(cleaner) == [KILL]
+    assert fates(report) == {LEADER: Fate.KILLED, 103: Fate.KILLED}
+
+
+def test_one_that_an_unfinished_scan_missed_is_no_newborn() -> None:
+    late = Small(103, COOKIE_ONLY, takes=0.5, parent=LEADER)
+    table = SmallTable(Small(LEADER, takes=2.0))
+    table.born_in_scan[1] = late
+    leader = table.everyone[0]
+    seen = Sighting(leader.identity, leader.found, "S", "small")
+    table.faulty_scan = lambda number: Scan((seen,), complete=False) if number == 1 else None
+    began = table.clock.monotonic()
+    torn_down(table)
+    assert late.received[0][1] <= began + 0.5
 
 
 def test_children_born_while_their_parents_die_are_killed_too() -> None:

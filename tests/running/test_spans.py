@@ -44,7 +44,7 @@ class _Tracer(trace.Tracer):
         raise NotImplementedError
 
     @contextmanager
-    def start_as_current_span(self, name: str, *_: Any, **__: Any) -> Iterator[Any]:
+    def start_as_current_span(self, name: str, *_: Any, **__: Any) -> Iterator[Any]:  # type: ignore[override]
         recorded = Recorded(name, self._recorder.open[-1])
         self._recorder.spans.append(recorded)
         self._recorder.open.append(name)

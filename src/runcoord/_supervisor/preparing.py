@@ -252,7 +252,7 @@ def find_command(name: str, directory: str, path: str | None) -> str:
     if not name:
         raise CommandNotFound("the name of the command is empty", remedy="Name a program.", command="")
     if "/" in name:
-        file = os.path.join(directory, name)
+        file = str(Path(directory) / name)
         why = _why_not(file)
         if why is None:
             return file
@@ -267,7 +267,7 @@ def find_command(name: str, directory: str, path: str | None) -> str:
         raise _not_executable(file, why)
     refused: tuple[str, int] | None = None
     for entry in (os.defpath if path is None else path).split(os.pathsep):
-        file = os.path.join(directory, entry, name)
+        file = str(Path(directory) / entry / name)
         why = _why_not(file)
         if why is None:
             return file

@@ -1,0 +1,264 @@
+"""``runcoord run`` as a user calls it: real processes, real signals, the documented default store."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from runcoord import Outcome, State
+from running.real_runs import LIFE, Place, finished, report_of, until
+
+pytestmark = [
+    pytest.mark.real,
+    pytest.mark.skipif(not sys.platform.startswith("linux"), reason="runs commands on Linux"),
+]
+
+SLEEP = ("sleep", str(LIFE))
+READY = "touch ready"
+
+
+def shell(script: str) -> tuple[str, ...]:
+    return ("sh", "-c", script)
+
+
+# --- how it ends by itself -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("script", "code", "outcome", "error"),
+    [
+        ("exit 0", 0, Outcome.COMPLETED, ""),
+        ("exit 3", 3, Outcome.FAILED, "exit status 3"),
+        ("exit 120", 120, Outcome.FAILED, "exit status 120"),
+        ("kill -9 $$", 137, Outcome.FAILED, "ended by SIGKILL (9)"),
+        ("kill -INT $$", 130, Outcome.FAILED, "ended by SIGINT (2)"),
+    ],
+)
+def test_the_exit_status_is_the_command_s_and_the_outcome_says_how_it_ended(
+    place: Place, script: str, code: int, outcome: Outcome, error: str
+) -> None:
+    done = place.run(*shell(script))
+    run = place.only_run()
+    assert (done.code, done.out, done.err) == (code, "", "")
+    assert (run.state, run.outcome, run.error) == (State.FINISHED, outcome, error)
+    assert place.folders == []
+
+
+def test_the_standard_streams_are_the_command_s(place: Place) -> None:
+    process = place.begin("run", "--", *shell("cat; echo beside >&2"), stdin=subprocess.PIPE)
+    out, err = process.communicate("a line\n" * 10_000, timeout=60)
+    assert (process.returncode, out, err) == (0, "a line\n" * 10_000, "beside\n")
+
+
+def test_output_is_passed_on_as_it_comes(place: Place) -> None:
+    process = place.begin("run", "--", *shell("echo one; read answer; echo $answer"), stdin=subprocess.PIPE)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "one\n"
+    out, _ = process.communicate("two\n", timeout=60)
+    assert (process.returncode, out) == (0, "two\n")
+
+
+def test_helpers_that_a_success_leaves_are_ended_and_cost_it_nothing(place: Place) -> None:
+    script = f"sleep {LIFE} & setsid sleep {LIFE} & (setsid sh -c 'exec sleep {LIFE}' &); sleep 0.3"
+    done = place.run(*shell(script), options=["--report", "r.json"])
+    report = report_of(place.work / "r.json")
+    assert (done.code, done.err) == (0, "")
+    assert (report["clean"], report["teardown"]["emptied"]) == (True, True)
+    assert {each["fate"] for each in report["teardown"]["processes"]} == {"asked"}
+    assert place.alive() == {}
+    cleanup = place.only_run().cleanup
+    assert cleanup is not None
+    assert cleanup.state == "done"
+
+
+def test_a_helper_that_holds_standard_output_open_makes_no_success_fail(place: Place) -> None:
+    done = place.run(*shell(f"setsid sleep {LIFE} & echo done"))
+    assert (done.code, done.out) == (0, "done\n")
+
+
+# --- how it is ended -----------------------------------------------------------------------------
+
+NASTY = f"""
+(trap '' TERM; sleep {LIFE}) &
+setsid sh -c 'trap "" TERM; sleep {LIFE}' &
+(setsid env -i sleep {LIFE} &)
+timeout {LIFE} sleep {LIFE} &
+sleep {LIFE} & kill -STOP $!
+touch ready
+"""
+
+
+@pytest.mark.parametrize("end", ["sleep 0.3; exit 7", f"sleep {LIFE}"], ids=["fails", "times-out"])
+def test_a_nasty_tree_is_gone_when_the_run_has_ended(place: Place, end: str) -> None:
+    done = place.run(*shell(NASTY + end), options=["--timeout", "1.5", "--grace", "1", "--report", "r.json"])
+    report = report_of(place.work / "r.json")
+    assert done.code == (7 if "exit" in end else 124)
+    assert report["teardown"]["emptied"]
+    assert report["teardown"]["counted"] >= 6
+    assert place.alive() == {}
+
+
+def test_a_timeout_is_said_and_the_run_has_failed(place: Place) -> None:
+    done = place.run(*SLEEP, options=["--timeout", "0.3"])
+    run = place.only_run()
+    assert (done.code, done.said) == (124, ["runcoord: timed out after 0.3 s"])
+    assert (run.outcome, run.error, run.exit_status) == (Outcome.FAILED, "timed out after 0.3 s", None)
+
+
+def test_it_can_be_stopped_from_another_terminal(place: Place) -> None:
+    process = place.begin("run", "--run-id", "r1", "--", *shell(f"{READY}; sleep {LIFE}"))
+    until((place.work / "ready").exists)
+    stopped = place("stop", "r1", "--reason", "changed my mind", "--wait", "30")
+    done = finished(process)
+    run = place.only_run()
+    assert (stopped.code, done.code) == (0, 121)
+    assert (run.outcome, run.error) == (Outcome.STOPPED, "changed my mind")
+    assert done.said == ["runcoord: changed my mind"]
+
+
+@pytest.mark.parametrize(
+    ("number", "outcome"),
+    [
+        (signal.SIGINT, Outcome.STOPPED),
+        (signal.SIGTERM, Outcome.INTERRUPTED),
+        (signal.SIGHUP, Outcome.INTERRUPTED),
+    ],
+)
+def test_a_signal_to_runcoord_ends_the_tree(place: Place, number: signal.Signals, outcome: Outcome) -> None:
+    process = place.begin("run", "--", *shell(f"setsid sleep {LIFE} & {READY}; sleep {LIFE}"))
+    until((place.work / "ready").exists)
+    process.send_signal(number)
+    done = finished(process)
+    run = place.only_run()
+    why = f"runcoord was told to end by {number.name} ({int(number)})"
+    assert (done.code, done.said) == (128 + number, [f"runcoord: {why}"])
+    assert (run.outcome, run.error) == (outcome, why)
+    assert place.alive() == {}
+
+
+def test_a_second_signal_ends_the_grace(place: Place) -> None:
+    script = f"trap 'touch asked' TERM; {READY}; while :; do sleep 0.05; done"
+    process = place.begin("run", "--grace", "40", "--", *shell(script))
+    until((place.work / "ready").exists)
+    process.send_signal(signal.SIGINT)
+    until((place.work / "asked").exists)
+    process.send_signal(signal.SIGINT)
+    done = finished(process)
+    assert done.code == 130
+    assert place.only_run().outcome is Outcome.STOPPED
+
+
+def test_a_grace_of_zero_kills_at_once(place: Place) -> None:
+    script = f"trap 'touch asked' TERM; {READY}; while :; do sleep 0.05; done"
+    process = place.begin("run", "--grace", "0", "--", *shell(script))
+    until((place.work / "ready").exists)
+    process.send_signal(signal.SIGTERM)
+    assert finished(process).code == 143
+    assert not (place.work / "asked").exists()
+
+
+def test_a_signal_that_was_ignored_from_the_beginning_stays_ignored(place: Place) -> None:
+    script = f"{READY}; until test -e go; do sleep 0.02; done; exit 4"
+    process = place.begin(
+        "run", "--", *shell(script), preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    )
+    until((place.work / "ready").exists)
+    process.send_signal(signal.SIGHUP)
+    (place.work / "go").touch()
+    assert finished(process).code == 4
+
+
+# --- runs in runs --------------------------------------------------------------------------------
+
+
+def test_a_run_in_a_run_is_of_its_lineage_and_one_deeper(place: Place) -> None:
+    inner = f"{sys.executable} -m runcoord run --run-id inner -- sh -c 'echo $RUNCOORD_DEPTH'"
+    done = place.run(*shell(inner), options=["--run-id", "outer"])
+    outer, nested = sorted(place.runs(), key=lambda run: run.depth)
+    assert (done.code, done.out) == (0, "2\n")
+    assert (outer.run_id, outer.depth, nested.run_id, nested.depth) == ("outer", 0, "inner", 1)
+    assert outer.lineage == nested.lineage != ""
+
+
+def test_ending_the_outer_run_ends_the_inner_one(place: Place) -> None:
+    inner = f"{sys.executable} -m runcoord run --run-id inner -- sh -c '{READY}; sleep {LIFE}'"
+    process = place.begin("run", "--run-id", "outer", "--grace", "10", "--", *shell(inner))
+    until((place.work / "ready").exists)
+    process.send_signal(signal.SIGTERM)
+    assert finished(process).code == 143
+    assert place.alive() == {}
+    place("recover")
+    assert {run.run_id: run.outcome for run in place.runs()} == {
+        "outer": Outcome.INTERRUPTED,
+        "inner": Outcome.INTERRUPTED,
+    }
+
+
+def test_too_deep_a_run_is_refused_before_anything_exists(place: Place) -> None:
+    done = place.run("touch", "executed", more={"RUNCOORD_DEPTH": "3"})
+    assert (done.code, done.out) == (122, "")
+    assert "depth 3 has reached the maximum of 3" in done.err
+    assert not (place.work / "executed").exists()
+    assert not place.store.parent.exists()
+
+
+def test_too_many_live_runs_of_a_lineage_are_refused(place: Place) -> None:
+    inner = f"{sys.executable} -m runcoord run --max-live-runs 1 -- touch executed"
+    done = place.run(*shell(f"{inner}; echo $?"))
+    assert (done.code, done.out) == (0, "122\n")
+    assert "1 runs of this lineage are unfinished" in done.err
+    assert not (place.work / "executed").exists()
+    assert len(place.runs()) == 1
+
+
+# --- the same again ------------------------------------------------------------------------------
+
+
+def test_a_key_that_was_used_is_not_run_again(place: Place) -> None:
+    first = place.run(*shell("echo once >> out"), options=["--key", "k"])
+    again = place.run(*shell("echo once >> out"), options=["--key", "k"])
+    other = place.run(*shell("echo other >> out"), options=["--key", "k"])
+    assert (first.code, again.code, other.code) == (0, 122, 122)
+    assert "already ended as 'completed'" in again.err
+    assert "was used for run" in other.err
+    assert (place.work / "out").read_text() == "once\n"
+    assert (len(place.runs()), len(place.events()), place.folders) == (1, 1, [])
+
+
+# --- what is said --------------------------------------------------------------------------------
+
+
+def test_quiet_says_nothing_and_json_ends_with_the_report(place: Place) -> None:
+    quiet = place.run(*SLEEP, options=["--timeout", "0.2", "--quiet"])
+    as_json = place.run(*shell("echo --json; exit 3"), options=["--json"])
+    assert (quiet.code, quiet.err) == (124, "")
+    assert (as_json.code, as_json.out) == (3, "--json\n")
+    (place.work / "shown.json").write_text(as_json.err)
+    report = report_of(place.work / "shown.json")
+    assert (report["outcome"], report["status"], report["exit_status"]) == ("failed", 3, 3)
+
+
+def test_an_option_after_the_command_is_the_command_s(place: Place) -> None:
+    done = self_said = place.run("echo", "--json", "--timeout", "1", options=[])
+    assert (done.code, self_said.out, done.err) == (0, "--json --timeout 1\n", "")
+    without_dashes = place("run", "echo", "--quiet", "--help")
+    assert (without_dashes.code, without_dashes.out) == (0, "--quiet --help\n")
+
+
+def test_what_runs_is_what_a_list_of_runs_shows(place: Place) -> None:
+    place.run("echo", "some words")
+    assert "echo 'some words'" in place("runs").out
+
+
+# --- the directory -------------------------------------------------------------------------------
+
+
+def test_it_runs_in_the_directory_that_is_named(place: Place) -> None:
+    (place.work / "below").mkdir()
+    done = place.run("pwd", options=["-C", "below"])
+    assert Path(done.out.strip()) == Path(os.path.realpath(place.work / "below"))

@@ -117,6 +117,10 @@ class _Written:
         self.wrote = True
         self._inner.remove_runs(run_ids)
 
+    def remove_runless(self, event_ids: Sequence[str]) -> None:
+        self.wrote = True
+        self._inner.remove_runless(event_ids)
+
     def remove_owner(self, owner: str) -> None:
         self.wrote = True
         self._inner.remove_owner(owner)

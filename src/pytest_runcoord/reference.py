@@ -331,6 +331,7 @@ def _sweep_answer(report: SweepReport) -> Answer:
             "retried": report.retried,
             "capped": report.capped,
             "pruned": report.pruned,
+            "pruned_summaries": report.pruned_summaries,
             "digest": report.digest,
             "unfinished": report.unfinished or drain.unfinished,
             "delivered": drain.delivered,

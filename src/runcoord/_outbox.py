@@ -258,7 +258,8 @@ class Outbox:
         ids = tx.sendable(now, self._owner, limit + len(passed_over), sorted(without))
         ids = [event_id for event_id in ids if event_id not in passed_over][:limit]
         batch.found = bool(ids)
-        changed = []
+        changed: list[Event] = []
+        alone: list[Event] = []
         for event in tx.load_events(ids, drain.report.bad):
             mine = self._is_mine(event, now)
             if not mine and not deliveries.may_send(event, now):
@@ -269,14 +270,24 @@ class Outbox:
                 batch.held += 1
                 continue
             attempt = event if mine else deliveries.claimed(event, self._owner, now)
-            if not mine:
+            if attempt.state is EventState.HELD:
                 changed.append(attempt)
-            batch.ready.append(deliveries.delivery_of(attempt))
+                batch.held += 1
+            elif deliveries.sent_alone(attempt):
+                alone.append(attempt)
+            else:
+                batch.ready.append(deliveries.delivery_of(attempt))
+                changed += [] if mine else [attempt]
+        if alone and not batch.ready:
+            chosen = min(alone, key=lambda event: event.unanswered)
+            batch.ready.append(deliveries.delivery_of(chosen))
+            changed.append(chosen)
         # What is ours already was acquired by us before.
         acquires = any(event.state is EventState.SENDING for event in changed)
         records = self._registration.rows(now.wall) if acquires else ()
         tx.save([Change(events=tuple(changed), records=records)] if changed else [])
-        done = {made.event.event_id for made in batch.ready} | {event.event_id for event in changed}
+        done = {made.event.event_id for made in batch.ready}
+        done |= {event.event_id for event in (*changed, *alone)}
         drain.idle.update(event_id for event_id in ids if event_id not in done)
 
     def _take(self, ready: list[Delivery], hand_out: bool) -> None:

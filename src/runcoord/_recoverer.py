@@ -41,6 +41,9 @@ class SweepReport:
     deferred: int = 0
     """Runs with an expired lease that this process is working on, left to their holder for a moment."""
     pruned: int = 0
+    """Old runs removed, with all that belongs to them."""
+    pruned_summaries: int = 0
+    """Old summaries of groups and old digests removed; a group goes with its summary."""
     digest: bool = False
     """Whether a digest of held events was written for the operator."""
     unfinished: bool = False
@@ -185,12 +188,19 @@ class Recoverer:
             return
         for _ in range(limits.PRUNE_BATCHES):
             with self._verbs.store.view("read-prunable") as view:
-                old = view.finished_before(self._verbs.clock.wall() - age, limits.PRUNE_BATCH)
-            if not old:
+                before = self._verbs.clock.wall() - age
+                old = view.finished_before(before, limits.PRUNE_BATCH)
+                # Groups go when their runs have gone.
+                told = [] if old else view.runless_before(before, limits.PRUNE_BATCH)
+            if not old and not told:
                 return
             with self._verbs.store.transaction("prune") as tx:
-                tx.remove_runs(old)
+                if old:
+                    tx.remove_runs(old)
+                else:
+                    tx.remove_runless(told)
             report.pruned += len(old)
+            report.pruned_summaries += len(told)
 
 
 def _note_bad(report: SweepReport, bad: list[BadRow]) -> None:

@@ -313,7 +313,8 @@ class View(Protocol):
 
     def finished_before(self, wall: float, limit: int) -> list[str]:
         """Ids of runs that finished before ``wall``, whose events are all delivered and whose processes are
-        dealt with."""
+        dealt with. A retry comes after the run that was retried: until then it is the answer to a repeated
+        request for it."""
 
     def records(self, kind: type[R], run_id: str, *, limit: int, bad: list[BadRow] | None = None) -> list[R]:
         """What is recorded of one kind for a run, in the order of its numbers. An identity of a form that is
@@ -328,6 +329,10 @@ class View(Protocol):
 
     def count_unfinished(self, lineage: str) -> int:
         """Runs of one lineage that have not finished."""
+
+    def runless_before(self, wall: float, limit: int) -> list[str]:
+        """Ids of events that belong to no run, the summaries of groups and the digests, which were delivered
+        before ``wall``; of summaries, those of groups that no run is left of."""
 
     def load_runs(self, run_ids: Sequence[str], bad: list[BadRow]) -> list[Run]: ...
 
@@ -347,7 +352,12 @@ class Transaction(View, Protocol):
         """Mark every event that :meth:`count_untold_held` counts as told."""
 
     def remove_runs(self, run_ids: Sequence[str]) -> None:
-        """Remove finished runs with their commands, events and records (pruning)."""
+        """Remove finished runs with their commands, events and records (pruning). Numbers of events that were
+        removed are not given again."""
+
+    def remove_runless(self, event_ids: Sequence[str]) -> None:
+        """Remove delivered events that belong to no run, and with the summary of a group the group; where a
+        run of the group is left, neither."""
 
 
 class Store(Protocol):

@@ -148,6 +148,7 @@ def test_the_report_is_a_document_with_every_count(garden: Garden, shell: Shell)
         "retried": 0,
         "capped": 0,
         "pruned": 0,
+        "pruned_summaries": 0,
         "digest": False,
         "unfinished": False,
         "bad": [],

@@ -19,6 +19,8 @@ from runcoord._core.limits import (
     MAX_DELIVERY_ATTEMPTS,
     MAX_DELIVERY_BACKOFF_SECONDS,
     MAX_ERROR_CHARACTERS,
+    MAX_UNANSWERED_ATTEMPTS,
+    TRUSTED_UNANSWERED_ATTEMPTS,
 )
 from runcoord.errors import InvalidRequest, StaleDelivery
 
@@ -170,6 +172,41 @@ def test_a_reason_is_bounded_and_can_be_stored(reason: str) -> None:
     ):
         assert len(event.reason) <= MAX_ERROR_CHARACTERS
         event.reason.encode()
+
+
+# --- attempts that nobody answers -----------------------------------------------------------------
+
+
+def unanswered(count: int) -> Event:
+    """Claimed once more than that, each time because the claim before ended without an answer."""
+    event = SENDING
+    for _ in range(count):
+        event = deliveries.claimed(event, OWNER, NOW)
+    return event
+
+
+def test_after_too_many_unanswered_attempts_in_a_row_an_event_is_held_instead_of_sent_again() -> None:
+    last = unanswered(MAX_UNANSWERED_ATTEMPTS - 1)
+    assert (last.state, last.attempt) == (EventState.SENDING, MAX_UNANSWERED_ATTEMPTS)
+    event = deliveries.claimed(replace(last, told=True), RIVAL, NOW)
+    assert (event.state, event.owner, event.told) == (EventState.HELD, "", False)
+    assert event.attempt == MAX_UNANSWERED_ATTEMPTS, "no attempt was begun"
+    assert event.reason.startswith(f"gave up after {MAX_UNANSWERED_ATTEMPTS} unanswered attempts in a row")
+
+
+def test_an_answer_and_a_replay_begin_the_count_of_unanswered_attempts_anew() -> None:
+    tried = unanswered(MAX_UNANSWERED_ATTEMPTS - 1)
+    failed = deliveries.postponed(tried, deliveries.delivery_of(tried), "down", NOW)
+    replayed = deliveries.replayed(deliveries.claimed(tried, RIVAL, NOW), "", NOW)
+    for event in (failed, replayed):
+        again = deliveries.claimed(event, OWNER, NOW)
+        assert (again.state, again.unanswered) == (EventState.SENDING, 0)
+    assert failed.failures == 1
+
+
+def test_an_event_is_sent_by_itself_after_more_unanswered_attempts_than_are_put_down_to_chance() -> None:
+    alone = [deliveries.sent_alone(unanswered(count)) for count in range(TRUSTED_UNANSWERED_ATTEMPTS + 2)]
+    assert alone == [False] * (TRUSTED_UNANSWERED_ATTEMPTS + 1) + [True]
 
 
 # --- replaying ------------------------------------------------------------------------------------

@@ -72,6 +72,11 @@ def ended(coordinator: Coordinator, run_id: str, destination: str = "chat", **fi
     coordinator.stop(run_id)
 
 
+def states(coordinator: Coordinator) -> dict[str, str]:
+    """Every event, and what became of it."""
+    return {event.event_id: event.state.value for event in coordinator.events(limit=1_000).events}
+
+
 def damage(path: Path, statement: str, *params: object) -> None:
     """What a hand, or another program, does to the file."""
     with closing(sqlite3.connect(path)) as connection, connection:

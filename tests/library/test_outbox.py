@@ -6,34 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from runcoord import Coordinator, DestinationRefused, EventState, Message
+from runcoord import DestinationRefused, EventState, Message
 from runcoord._core import limits
 from runcoord.errors import StaleDelivery, StoreError
 from runcoord.ports import Ports
 from runcoord.testing import ManualClock, ManualSleeper
 
-from .default_store import Places, damage, ended, many_waiting, opened, running
+from .default_store import Places, damage, ended, many_waiting, opened, running, states
 from .hooks import HookedStore
-
-
-@pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock()
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "runs.db"
-
-
-@pytest.fixture
-def places(clock: ManualClock) -> Places:
-    return Places(clock, "chat", "mail", "ops")
-
-
-def states(coordinator: Coordinator) -> dict[str, str]:
-    return {event.event_id: event.state.value for event in coordinator.events(limit=1_000).events}
-
 
 # --- what is sent ---------------------------------------------------------------------------------
 

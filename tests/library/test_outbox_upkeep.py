@@ -9,32 +9,12 @@ import pytest
 
 from runcoord import Coordinator, EventState, Settings
 from runcoord._core import limits
-from runcoord.errors import InvalidRequest, StoreError, UnknownEvent
+from runcoord.errors import InvalidRequest, KeyConflict, StoreError, UnknownEvent
 from runcoord.ports import Ports
 from runcoord.testing import ManualClock, ManualSleeper
 
-from .default_store import Places, ended, opened, running
+from .default_store import Places, ended, opened, running, states
 from .hooks import HookedStore
-
-
-@pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock()
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "runs.db"
-
-
-@pytest.fixture
-def places(clock: ManualClock) -> Places:
-    return Places(clock, "chat", "mail", "ops")
-
-
-def states(coordinator: Coordinator) -> dict[str, str]:
-    return {event.event_id: event.state.value for event in coordinator.events(limit=1_000).events}
-
 
 # --- held events and the operator -----------------------------------------------------------------
 
@@ -193,6 +173,45 @@ def test_pruning_takes_old_runs_that_are_done_and_delivered_and_nothing_else(
         assert (report.pruned, report.interrupted) == (1, 1)
         assert [run.run_id for run in coordinator.runs().runs] == ["held", "waiting", "working", "fresh"]
         assert "done/finished" not in states(coordinator)
+
+
+def test_pruning_takes_groups_without_runs_and_digests_once_they_are_delivered(
+    path: Path, clock: ManualClock, places: Places
+) -> None:
+    places.moods["mail"] = "refuses"
+    settings = Settings(prune_after=3_600.0, operator="ops")
+    with opened(path, clock, places, settings=settings) as coordinator:
+        for number in range(2):
+            ended(coordinator, f"done-{number}", group="done", group_size=2)
+            ended(coordinator, f"held-{number}", ["chat", "mail"][number], group="held", group_size=2)
+        report = coordinator.recover()
+        assert (report.digest, report.pruned, report.pruned_summaries) == (True, 0, 0)
+        clock.advance(3_601.0)
+        report = coordinator.recover()
+        assert (report.pruned, report.pruned_summaries) == (3, 2)
+        assert states(coordinator) == {"held-1/finished": "held", "group/held/finished": "delivered"}
+        with pytest.raises(KeyConflict, match="group 'held' is complete"):
+            coordinator.submit(run_id="late", destination="chat", group="held", group_size=2)
+        ended(coordinator, "anew", group="done", group_size=1)
+        assert "group/done/finished" in states(coordinator)
+
+
+def test_many_digests_are_pruned_in_batches_of_bounded_size(
+    path: Path, clock: ManualClock, places: Places, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "PRUNE_BATCH", 3)
+    with opened(path, clock, places, settings=Settings(prune_after=3_600.0)) as coordinator:
+        for number in range(7):
+            ended(coordinator, f"r{number}", group=f"g{number}", group_size=1)
+        coordinator.deliver()
+        clock.advance(3_601.0)
+        commits = coordinator.store.counters.commits
+        report = coordinator.recover()
+        assert (report.pruned, report.pruned_summaries) == (7, 7)
+        assert coordinator.store.counters.commits - commits == 6
+        commits = coordinator.store.counters.commits
+        assert coordinator.recover().pruned_summaries == 0
+        assert coordinator.store.counters.commits == commits
 
 
 def test_a_key_is_forgotten_with_its_run_and_then_a_repetition_is_new_work(

@@ -13,22 +13,6 @@ from runcoord.testing import ManualClock
 
 from .default_store import Places, damage, ended, many_running, opened, running
 
-
-@pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock()
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "runs.db"
-
-
-@pytest.fixture
-def places(clock: ManualClock) -> Places:
-    return Places(clock, "chat", "ops")
-
-
 EXPIRED = 91.0
 
 
@@ -65,6 +49,28 @@ def test_started_runs_end_as_interrupted_or_as_they_were_asked_to_and_others_sta
         # Never executed again by itself but as a new run; what was claimed and not begun is claimable.
         found = [lease.run_id for lease in iter(coordinator.claim_next, None)]
         assert sorted(found) == sorted(["accepted", "claimed", retry])
+
+
+def test_a_retry_is_kept_as_long_as_the_run_that_it_answers_for(
+    path: Path, clock: ManualClock, places: Places
+) -> None:
+    places.moods["chat"] = "refuses"
+    with opened(path, clock, places, settings=Settings(prune_after=3_600.0)) as coordinator:
+        running(coordinator, "r1")
+        clock.advance(EXPIRED)
+        coordinator.recover()
+        places.moods["chat"] = "takes"
+        retry = coordinator.retry("r1").run_id
+        coordinator.stop(retry)
+        coordinator.deliver()
+        clock.advance(3_601.0)
+        assert coordinator.recover().pruned == 0, "the first one's event is held"
+        again = coordinator.retry("r1")
+        assert (again.run_id, again.replayed) == (retry, True)
+
+        coordinator.replay("r1/finished")
+        assert coordinator.recover().pruned == 2
+        assert coordinator.runs().runs == []
 
 
 def test_an_explicit_retry_carries_the_count_of_interruptions_on(path: Path, clock: ManualClock) -> None:

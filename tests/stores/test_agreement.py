@@ -59,6 +59,7 @@ def answers(view: View, clock: ManualClock) -> dict[str, Any]:
         "next due": view.next_due(),
         "untold": [view.untold_held(2), view.untold_held(999), view.count_untold_held()],
         "finished before": [view.finished_before(wall, 3) for wall in (now.wall, now.wall - 90.0, math.inf)],
+        "runless before": [view.runless_before(wall, 3) for wall in (now.wall, math.inf)],
         "load runs": view.load_runs([run.run_id for run in reversed(runs)] + ["nobody"], []),
         "load events": view.load_events([each.event_id for each in reversed(events)], []),
         "of a run": [view.events(run_id=middle, newest_first=way, limit=9) for way in (False, True)],
@@ -224,6 +225,13 @@ class TwoStores(RuleBasedStateMachine):
         for store in (self.sqlite, self.memory):
             with store.transaction("prune") as tx:
                 tx.remove_runs(old)
+
+    @rule()
+    def prune_what_belongs_to_no_run(self) -> None:
+        old = self.look(lambda view: view.runless_before(self.clock.wall() - 90.0, 2))
+        for store in (self.sqlite, self.memory):
+            with store.transaction("prune") as tx:
+                tx.remove_runless(old)
 
     # --- events ---
 

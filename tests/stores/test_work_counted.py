@@ -95,6 +95,7 @@ READS: dict[str, Callable[[View, ManualClock], object]] = {
     "held events": lambda view, clock: view.events(states=[EventState.HELD], limit=9),
     "events of a run": lambda view, clock: view.events(run_id="r1", limit=9),
     "finished_before": lambda view, clock: view.finished_before(999.0, 9),
+    "runless_before": lambda view, clock: view.runless_before(1e12, 9),
     "a page of runs": lambda view, clock: view.runs(limit=5),
     "the newest runs": lambda view, clock: view.runs(limit=5, newest_first=True),
     "the newest finished runs": lambda view, clock: view.runs(

@@ -13,6 +13,8 @@ from runcoord._core.limits import (
     MAX_DELIVERY_ATTEMPTS,
     MAX_DELIVERY_BACKOFF_SECONDS,
     MAX_ERROR_CHARACTERS,
+    MAX_UNANSWERED_ATTEMPTS,
+    TRUSTED_UNANSWERED_ATTEMPTS,
 )
 from runcoord._core.model import Deadline, Delivery, Event, EventState, Instant
 from runcoord._core.texts import storable
@@ -29,14 +31,25 @@ def may_send(event: Event, now: Instant) -> bool:
 
 
 def claimed(event: Event, owner: str, now: Instant) -> Event:
-    """The event with a new attempt, owned by ``owner``."""
+    """The event with a new attempt, owned by ``owner``; or held, when too many were never answered: whoever
+    makes one may be dying of it."""
+    unanswered = event.unanswered + (event.state is EventState.SENDING)
+    if unanswered >= MAX_UNANSWERED_ATTEMPTS:
+        reason = f"gave up after {unanswered} unanswered attempts in a row: its senders died or hung"
+        return held(evolved(event, unanswered=unanswered), reason)
     return evolved(
         event,
         state=EventState.SENDING,
         attempt=event.attempt + 1,
         owner=owner,
         due=Deadline.after(now, DELIVERY_CLAIM_SECONDS),
+        unanswered=unanswered,
     )
+
+
+def sent_alone(event: Event) -> bool:
+    """Whether it is sent by itself, because earlier senders never answered."""
+    return event.unanswered > TRUSTED_UNANSWERED_ATTEMPTS
 
 
 def delivery_of(event: Event) -> Delivery:
@@ -56,10 +69,13 @@ def postponed(event: Event, delivery: Delivery, reason: str, now: Instant) -> Ev
     _require_newest(event, delivery)
     failures = event.failures + 1
     if failures >= MAX_DELIVERY_ATTEMPTS:
-        return held(evolved(event, failures=failures), f"gave up after {failures} failed attempts: {reason}")
+        reason = f"gave up after {failures} failed attempts: {reason}"
+        return held(evolved(event, failures=failures, unanswered=0), reason)
     due = Deadline.after(now, backoff(failures))
     reason = _bounded(reason)
-    return evolved(event, state=EventState.PENDING, owner="", reason=reason, due=due, failures=failures)
+    return evolved(
+        event, state=EventState.PENDING, owner="", reason=reason, due=due, failures=failures, unanswered=0
+    )
 
 
 def refused(event: Event, delivery: Delivery, reason: str) -> Event:
@@ -74,8 +90,8 @@ def held(event: Event, reason: str) -> Event:
 
 
 def replayed(event: Event, destination: str, now: Instant) -> Event:
-    """A held event goes out again, to ``destination`` if one is given. Its id and body stay, the count of its
-    failures begins anew."""
+    """A held event goes out again, to ``destination`` if one is given. Its id and body stay, the counts of
+    its failures and of its unanswered attempts begin anew."""
     if event.state is not EventState.HELD:
         raise InvalidRequest(
             f"event {event.event_id!r} is {event.state.value}, not held",
@@ -89,7 +105,9 @@ def replayed(event: Event, destination: str, now: Instant) -> Event:
             f"event {event.event_id!r} has no destination", remedy="Name one.", event=event.event_id
         )
     due = Deadline.after(now, 0.0)
-    return evolved(event, state=EventState.PENDING, destination=target, reason="", due=due, failures=0)
+    return evolved(
+        event, state=EventState.PENDING, destination=target, reason="", due=due, failures=0, unanswered=0
+    )
 
 
 def backoff(failures: int) -> float:

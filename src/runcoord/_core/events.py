@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
+from runcoord._core.evolving import evolved
 from runcoord._core.limits import DIGEST_EVENTS_NAMED
 from runcoord._core.model import (
     Cleanup,
@@ -96,7 +97,8 @@ def group_event(group: Group, now: Instant) -> Event:
             "successful": group.successful,
         }
     )
-    return _new(f"group/{group.group_id}/finished", "", EventKind.GROUP, group.destination, body, now)
+    event_id = f"group/{group.group_id}/finished"
+    return evolved(_new(event_id, "", EventKind.GROUP, group.destination, body, now), group=group.group_id)
 
 
 def digest_event(number: str, operator: str, held: Iterable[Event], total: int, now: Instant) -> Event:

@@ -60,6 +60,12 @@ MAX_DELIVERY_BACKOFF_SECONDS = 300.0
 """Longest wait between two tries (origin)."""
 MAX_DELIVERY_ATTEMPTS = 300
 """Tries before an event is held for the operator: about a day at the longest wait."""
+MAX_UNANSWERED_ATTEMPTS = 8
+"""Attempts in a row that nobody answered before an event is held for the operator. Each ends with its claim,
+so this is eight minutes: more than a sender takes that was killed by chance, or is being upgraded."""
+TRUSTED_UNANSWERED_ATTEMPTS = 1
+"""So many of them are put down to chance. After more an event is sent by itself, so that one which kills its
+sender takes no others with it."""
 SEND_SECONDS = 10.0
 """Longest wait for a destination in one turn; an event that was not answered by then is sent again later."""
 DESTINATION_SECONDS = 10.0

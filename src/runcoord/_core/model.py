@@ -249,6 +249,10 @@ class Event:
     Not the number of the attempt, which also counts those that were claimed and never made."""
     seq: int = 0
     """Order of acceptance into the outbox, given by the store; 0 before that."""
+    unanswered: int = 0
+    """Attempts in a row, before the one under way, of which nobody said what came of them."""
+    group: str = ""
+    """The group that it sums up."""
 
 
 @dataclass(frozen=True, slots=True)

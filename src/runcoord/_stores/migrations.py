@@ -79,6 +79,7 @@ MIGRATIONS: tuple[Migration, ...] = (
             """CREATE INDEX runs_leased ON runs (state, lease_boot, lease_boottime, lease_wall, run_id)
                 WHERE state IN ('claimed', 'running')""",
             "CREATE INDEX runs_finished ON runs (finished_at) WHERE state = 'finished'",
+            "CREATE INDEX runs_of_group ON runs (group_id) WHERE group_id <> ''",
             """CREATE TABLE commands (
                 key TEXT PRIMARY KEY NOT NULL,
                 run_id TEXT NOT NULL,
@@ -103,6 +104,8 @@ MIGRATIONS: tuple[Migration, ...] = (
                 delivered_at REAL,
                 told INTEGER NOT NULL,
                 failures INTEGER NOT NULL,
+                unanswered INTEGER NOT NULL,
+                group_id TEXT NOT NULL,
                 reason TEXT NOT NULL,
                 body TEXT NOT NULL
             )""",
@@ -113,6 +116,8 @@ MIGRATIONS: tuple[Migration, ...] = (
             # Held ones, and those of an unknown state.
             """CREATE INDEX events_parked ON events (state, told, seq)
                 WHERE state <> 'pending' AND state <> 'sending' AND state <> 'delivered'""",
+            # Summaries and digests, once they are delivered.
+            "CREATE INDEX events_runless ON events (delivered_at) WHERE run_id = '' AND state = 'delivered'",
             """CREATE TABLE groups (
                 group_id TEXT PRIMARY KEY NOT NULL,
                 size INTEGER NOT NULL,

@@ -252,6 +252,9 @@ class SqliteView:
         [(count,)] = self._rows(statements.COUNT_UNFINISHED, {"lineage": lineage})
         return int(count)
 
+    def runless_before(self, wall: float, limit: int) -> list[str]:
+        return self._ids(statements.RUNLESS_BEFORE, {"wall": wall, "limit": limit})
+
     def load_runs(self, run_ids: Sequence[str], bad: list[BadRow]) -> list[Run]:
         found = {row[0]: row for row in self._by_keys(statements.runs_by_ids, run_ids)}
         return _decoded((found[key] for key in run_ids if key in found), rows.decode_run, bad)

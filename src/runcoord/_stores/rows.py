@@ -78,7 +78,7 @@ RUN_CHANGING = [
 ]
 RUN_COLUMNS = [*RUN_FIXED, *RUN_CHANGING]
 
-EVENT_FIXED = ["event_id", "run_id", "kind", "body", "created_at"]
+EVENT_FIXED = ["event_id", "run_id", "group_id", "kind", "body", "created_at"]
 EVENT_CHANGING = [
     "destination",
     "state",
@@ -91,6 +91,7 @@ EVENT_CHANGING = [
     "delivered_at",
     "told",
     "failures",
+    "unanswered",
 ]
 EVENT_COLUMNS = ["seq", *EVENT_FIXED, *EVENT_CHANGING]
 
@@ -118,7 +119,7 @@ _TYPES: dict[str, _Columns] = {
     | dict.fromkeys(["lease_boot", "outcome", "reported", "cleanup"], _TEXT_OR_NONE)
     | {"exit_status": _WHOLE_OR_NONE},
     "events": dict.fromkeys(EVENT_COLUMNS, _TEXT)
-    | dict.fromkeys(["seq", "attempt", "told", "failures"], _WHOLE)
+    | dict.fromkeys(["seq", "attempt", "told", "failures", "unanswered"], _WHOLE)
     | dict.fromkeys(["created_at", "due_wall", "due_boottime"], _REAL)
     | {"delivered_at": _REAL_OR_NONE},
     "commands": dict.fromkeys(COMMAND_COLUMNS, _TEXT) | {"created_at": _REAL},
@@ -295,23 +296,24 @@ def decode_event(row: Row) -> Event:
     """Raises :class:`~runcoord.errors.UndecodableRow`."""
     _require_types("events", row[1], row)
     (
-        seq, event_id, run_id, kind_text, body, created_at,
+        seq, event_id, run_id, group, kind_text, body, created_at,
         destination, state_text, due_wall, due_boottime, due_boot, attempt, owner, reason, delivered_at, told,
-        failures,
+        failures, unanswered,
     ) = row  # fmt: skip
     kind, state = _EVENT_KINDS.get(kind_text), _EVENT_STATES.get(state_text)
     if kind is None:
         _bad("events", event_id, f"kind is {_shown(kind_text)}")
     if state is None:
         _bad("events", event_id, f"state is {_shown(state_text)}")
-    if attempt < 0 or failures < 0:
-        _bad("events", event_id, f"attempt is {attempt}, failures is {failures}")
+    if attempt < 0 or failures < 0 or unanswered < 0:
+        counts = f"attempt is {attempt}, failures is {failures}, unanswered is {unanswered}"
+        _bad("events", event_id, counts)
     if state is EventState.SENDING and not (owner and attempt):
         _bad("events", event_id, f"it is being sent by {owner or 'nobody'!r} at attempt {attempt}")
     values = (
         event_id, run_id, kind, destination, body, created_at, state,
         Deadline(due_wall, due_boottime, due_boot),
-        attempt, owner, reason, delivered_at, told != 0, failures, seq,
+        attempt, owner, reason, delivered_at, told != 0, failures, seq, unanswered, group,
     )  # fmt: skip
     return assembled(Event, zip(_EVENT_FIELDS, values, strict=True))
 
@@ -322,13 +324,15 @@ def event_changing(event: Event) -> Params:
     return (
         event.destination, event.state._value_, due.wall, due.boottime, due.boot_id,
         event.attempt, event.owner, event.reason, event.delivered_at, event.told, event.failures,
+        event.unanswered,
     )  # fmt: skip
 
 
 def encode_new_event(event: Event) -> Params:
     """The values of ``EVENT_FIXED`` and ``EVENT_CHANGING``; the store gives the number."""
     return (
-        event.event_id, event.run_id, event.kind._value_, event.body, event.created_at, *event_changing(event)
+        event.event_id, event.run_id, event.group, event.kind._value_, event.body, event.created_at,
+        *event_changing(event),
     )  # fmt: skip
 
 

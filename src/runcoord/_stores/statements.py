@@ -206,8 +206,8 @@ SELECT count(*) FROM runs INDEXED BY runs_of_lineage
 WHERE lineage <> '' AND state <> 'finished' AND lineage = :lineage"""
 #: Registered owners, of which there are few.
 OWNERS = "SELECT owner, identity, since FROM owners WHERE owner > :after ORDER BY owner LIMIT :limit"
-#: Finished runs that are old enough to prune and have nothing left to deliver or clean up, longest finished
-#: first.
+#: Finished runs that are old enough to prune, have nothing left to deliver or clean up, and whose name is not
+#: the answer to a repeated retry; longest finished first.
 FINISHED_BEFORE = f"""
 SELECT run_id FROM runs INDEXED BY runs_finished
 WHERE state = 'finished' AND finished_at < :wall AND lease_boot IS NULL AND NOT EXISTS (
@@ -217,9 +217,21 @@ WHERE state = 'finished' AND finished_at < :wall AND lease_boot IS NULL AND NOT 
     SELECT 1 FROM events INDEXED BY events_of_run
     WHERE events.run_id = runs.run_id AND {_UNUSUAL.replace("run_id", "events.run_id")}
     AND events.state <> 'delivered'
+) AND NOT EXISTS (
+    SELECT 1 FROM runs AS earlier
+    WHERE earlier.run_id = runs.retry_of AND earlier.retried_as = runs.run_id
 ) ORDER BY finished_at, seq LIMIT :limit"""
 
 # --- lists of events ---
+_RUNLESS = "run_id = '' AND state = 'delivered'"
+_NO_MEMBERS = """NOT EXISTS (
+    SELECT 1 FROM runs WHERE runs.group_id <> '' AND runs.group_id = events.group_id
+)"""
+#: Delivered events of no run that are old enough to prune, and whose group has no run left; longest delivered
+#: first.
+RUNLESS_BEFORE = f"""
+SELECT event_id FROM events INDEXED BY events_runless
+WHERE {_RUNLESS} AND delivered_at < :wall AND {_NO_MEMBERS} ORDER BY delivered_at, seq LIMIT :limit"""
 _UNDELIVERED = "INDEXED BY events_waiting WHERE state IN ('pending', 'sending')"
 _PARKED = "INDEXED BY events_parked WHERE state <> 'pending' AND state <> 'sending' AND state <> 'delivered'"
 #: All events.
@@ -341,6 +353,12 @@ REMOVE_OTHER_COMMANDS = f"DELETE FROM commands WHERE key <> run_id AND {_OF_A_FI
 ANY_RECORDS = "SELECT " + " OR ".join(
     f"EXISTS (SELECT 1 FROM {table})" for table in ("processes", "audits", "teardowns", "snapshots")
 )
+#: Pruning: a group that its summary tells of, then the summary.
+REMOVE_GROUP = f"""
+DELETE FROM groups WHERE group_id = (
+    SELECT group_id FROM events WHERE event_id = ? AND {_RUNLESS} AND {_NO_MEMBERS}
+)"""
+REMOVE_RUNLESS = f"DELETE FROM events WHERE event_id = ? AND {_RUNLESS} AND {_NO_MEMBERS}"
 REMOVE_OWNER = "DELETE FROM owners WHERE owner = ?"
 REMOVE_RUN = "DELETE FROM runs WHERE run_id = ? AND state = 'finished'"
 
@@ -358,6 +376,7 @@ PLANS: dict[str | BothWays, frozenset[str]] = {
     RUNS_OF_OWNER: frozenset({"runs_leased", "runs_cleaning"}),
     COUNT_UNFINISHED: frozenset({"runs_of_lineage"}),
     FINISHED_BEFORE: frozenset({"runs_finished", "events_of_run"}),
+    RUNLESS_BEFORE: frozenset({"events_runless", "runs_of_group"}),
     EVENTS_ALL: frozenset(),
     EVENTS_DELIVERED: frozenset(),
     EVENTS_OF_RUN: frozenset({"events_of_run"}),

@@ -133,6 +133,11 @@ class SqliteTransaction(SqliteView):
                 self._write(removal, [(run_id, run_id) for run_id in run_ids])
         self._write(statements.REMOVE_RUN, [(run_id,) for run_id in run_ids])
 
+    def remove_runless(self, event_ids: Sequence[str]) -> None:
+        self._write(statements.NOTE_LAST_EVENT, [()])
+        self._write(statements.REMOVE_GROUP, [(event_id,) for event_id in event_ids])
+        self._write(statements.REMOVE_RUNLESS, [(event_id,) for event_id in event_ids])
+
     def _update_runs(self, runs: list[tuple[Run, Run]]) -> None:
         params = [(*rows.run_changing(after), before.run_id, before.version) for before, after in runs]
         if self._write(statements.UPDATE_RUN, params) == len(runs):

@@ -137,6 +137,9 @@ def _report(report: SweepReport, waiting: int, capped: bool) -> list[str]:
         "removed, being old enough": report.pruned,
     }
     lines = [f"{counted(number, 'run')} {what}" for what, number in done.items() if number]
+    if report.pruned_summaries:
+        what = counted(report.pruned_summaries, "delivered summary", "delivered summaries")
+        lines.append(f"{what} of groups or of held events removed, being old enough")
     if report.digest:
         lines.append("a digest of held events was written")
     if not lines:

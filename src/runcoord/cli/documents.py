@@ -140,6 +140,7 @@ def sweep_document(report: SweepReport, waiting: int, waiting_more: bool) -> Doc
         "retried": report.retried,
         "capped": report.capped,
         "pruned": report.pruned,
+        "pruned_summaries": report.pruned_summaries,
         "digest": report.digest,
         "unfinished": report.unfinished,
         "bad": [bad_row_document(row) for row in report.bad],

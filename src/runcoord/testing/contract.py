@@ -14,11 +14,17 @@ from __future__ import annotations
 from runcoord.testing.contract_bad_rows import BadRowContract
 from runcoord.testing.contract_events import EventsContract
 from runcoord.testing.contract_processes import ProcessesOfRunsContract
+from runcoord.testing.contract_pruning import PruningContract
 from runcoord.testing.contract_runs import RunsContract
 from runcoord.testing.contract_transactions import TransactionContract
 
 
 class StoreContract(
-    TransactionContract, RunsContract, EventsContract, ProcessesOfRunsContract, BadRowContract
+    TransactionContract,
+    RunsContract,
+    EventsContract,
+    ProcessesOfRunsContract,
+    PruningContract,
+    BadRowContract,
 ):
     """Everything that the coordinator relies on. Fill in ``make_store`` and ``plant``."""

@@ -23,6 +23,9 @@ EVERY_FIELD = Event(
     reason="refused: 'no'",
     delivered_at=3.5,
     told=True,
+    failures=17,
+    unanswered=3,
+    group="g/1",
 )
 
 
@@ -48,8 +51,10 @@ class EventsContract(StoreCase):
             attempt=2,
             due=Deadline(7.0, 8.0, "x"),
             destination="sms",
+            failures=4,
+            unanswered=1,
         )
-        self.save(Change(events=(replace(later, body="other", kind=EventKind.NOTE, seq=99),)))
+        self.save(Change(events=(replace(later, body="other", kind=EventKind.NOTE, seq=99, group="g"),)))
         with self.store.view("look") as view:
             require_equal(view.event("e1"), replace(later, seq=1))
 

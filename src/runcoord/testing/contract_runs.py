@@ -1,4 +1,4 @@
-"""The store contract: runs, and which of them are to claim, to recover or to prune."""
+"""The store contract: runs, and which of them are to claim or to recover."""
 
 from __future__ import annotations
 
@@ -6,17 +6,15 @@ from dataclasses import replace
 
 from runcoord._core.limits import MAX_LEASE_SECONDS
 from runcoord.errors import UnknownRun
-from runcoord.ports import Change, Command, Deadline, EventState, Instant, Outcome, Run, Spec, State
+from runcoord.ports import Change, Deadline, Instant, Outcome, Run, Spec, State
 from runcoord.testing.clock import ManualClock
 from runcoord.testing.contract_case import (
     Refusal,
     StoreCase,
     accepted,
     claimed,
-    event,
     finished,
     ids,
-    life,
     require_equal,
     running,
 )
@@ -219,53 +217,3 @@ class RunsContract(StoreCase):
         live = [run.run_id for run in unfinished if run.lease and not run.lease.passed(self.now)]
         live = [run_id for run_id in live if run_id not in to_recover]
         require_equal(sorted(to_claim + to_recover + live), sorted(ids(runs)))
-
-    # --- to prune ---
-
-    def test_runs_are_to_prune_when_they_ended_before_and_nothing_is_left_to_deliver(self) -> None:
-        due = Deadline.after(self.now, 0.0)
-        self.saved(
-            *(finished(run_id, at) for run_id, at in (("c", 5.0), ("b", 3.0), ("a", 3.0), ("now", 10.0)))
-        )
-        self.saved(*(finished(state.value, 1.0) for state in EventState), accepted("open", self.now))
-        self.saved_events(*(event(f"{state.value}/finished", due, state) for state in EventState))
-        self.saved_events(event("b/note", due, EventState.DELIVERED))
-        with self.store.view("look") as view:
-            require_equal(view.finished_before(10.0, 9), ["delivered", "b", "a", "c"])
-            require_equal(view.finished_before(10.0, 2), ["delivered", "b"])
-            require_equal(view.finished_before(1.0, 9), [])
-
-    def test_pruning_removes_finished_runs_with_their_commands_and_events_and_nothing_else(self) -> None:
-        self.save(*life("old", self.clock))
-        self.save(*life("kept", self.clock))
-        self.save(Change(run=accepted("open", self.now), command=Command("key-open", "open", "h", 1.0)))
-        self.saved_events(
-            *(event(f"{run_id}/note", Deadline.after(self.now, 0.0)) for run_id in ("old", "kept"))
-        )
-        with self.store.transaction("prune") as tx:
-            tx.remove_runs(["old", "open", "unknown"])
-        with self.store.view("look") as view:
-            require_equal([view.run("old"), view.command("key-old"), view.event("old/finished")], [None] * 3)
-            require_equal(view.events(run_id="old", limit=9), [])
-            require_equal(ids(view.runs(limit=9)), ["kept", "open"])
-            require_equal(ids(view.events(limit=9)), ["kept/finished", "kept/note"])
-            assert view.command("key-kept"), "the command of another run is gone"
-            assert view.command("key-open"), "the command of an unfinished run is gone"
-
-    def test_a_pruned_key_and_id_may_be_used_again(self) -> None:
-        self.save(*life("r1", self.clock))
-        with self.store.transaction("prune") as tx:
-            tx.remove_runs(["r1"])
-        self.save(*life("r1", self.clock))
-        with self.store.view("look") as view:
-            require_equal([each.seq for each in view.events(limit=9)], [2], "a number is never given twice")
-
-    def test_numbers_go_on_after_the_newest_and_after_older_ones_were_pruned(self) -> None:
-        for run_id in ("r1", "r2"):
-            self.save(*life(run_id, self.clock))
-        for pruned, expected in (("r1", [2, 3]), ("r3", [2, 4])):
-            with self.store.transaction("prune") as tx:
-                tx.remove_runs([pruned])
-            self.save(*life("r3", self.clock))
-            with self.open().view("look") as view:
-                require_equal([each.seq for each in view.events(limit=9)], expected)

@@ -95,6 +95,18 @@ class MemoryTransaction(MemoryView):
             for index in (data.run_numbers, data.events_of_run, data.unfinished, data.cleaning):
                 self._put(index, run_id, MISSING, counted=False)
 
+    def remove_runless(self, event_ids: Sequence[str]) -> None:
+        data = self._data
+        for event_id in event_ids:
+            event = data.events.get(event_id)
+            if event is None or not self._runless_and_done(event):
+                continue
+            if event.group in data.groups:
+                self._put(data.groups, event.group, MISSING)
+            self._put(data.events, event_id, MISSING)
+            others = tuple(each for each in data.events_of_run[""] if each != event_id)
+            self._put(data.events_of_run, "", others, counted=False)
+
     def _save_run(self, before: Run | None, run: Run) -> None:
         data = self._data
         if before is None:
@@ -172,7 +184,7 @@ class MemoryTransaction(MemoryView):
 
 
 _FIXED_OF_RUN = ("run_id", "spec", "created_at", "line", "retry_of", "interruptions", "lineage", "depth")
-_FIXED_OF_EVENT = ("run_id", "kind", "body", "created_at", "seq")
+_FIXED_OF_EVENT = ("run_id", "group", "kind", "body", "created_at", "seq")
 
 
 def _with_fixed(value: V, stored: V, fixed: tuple[str, ...]) -> V:

@@ -174,6 +174,7 @@ class MemoryView:
             and run.finished_at < wall
             and not self._state_unknown("runs", run_id)
             and run_id not in data.cleaning
+            and not (run.retry_of in data.runs and data.runs[run.retry_of].retried_as == run_id)
             and not any(event_id in data.undelivered for event_id in data.events_of_run.get(run_id, ()))
         ]
         return [run_id for _, _, run_id in sorted(found)[:limit]]
@@ -210,6 +211,23 @@ class MemoryView:
     def count_unfinished(self, lineage: str) -> int:
         self._count()
         return sum(run.lineage == lineage for run in map(self._data.runs.__getitem__, self._data.unfinished))
+
+    def runless_before(self, wall: float, limit: int) -> list[str]:
+        self._count()
+        found = [
+            (event.delivered_at, event.seq, event.event_id)
+            for event_id in self._data.events_of_run.get("", ())
+            if self._runless_and_done(event := self._data.events[event_id])
+            and event.delivered_at is not None
+            and event.delivered_at < wall
+        ]
+        return [event_id for _, _, event_id in sorted(found)[:limit]]
+
+    def _runless_and_done(self, event: Event) -> bool:
+        """Whether it is delivered, belongs to no run, and no run is left of its group."""
+        done = event.state is EventState.DELIVERED and not self._state_unknown("events", event.event_id)
+        members = event.group and any(run.spec.group == event.group for run in self._data.runs.values())
+        return done and not event.run_id and not members
 
     def load_runs(self, run_ids: Sequence[str], bad: list[BadRow]) -> list[Run]:
         self._count()

@@ -116,6 +116,8 @@ try:
 finally:
     print(*sorted(sys.modules), file=sys.stderr)
 """
+FEW = 16
+"""Collections before the entry point is reached, with room; there were forty and more."""
 NEVER = {"asyncio", "concurrent.futures", "hypothesis", "psutil", "pytest", "socket", "yaml"}
 OF_THE_STORE = {"hashlib", "json", "pathlib", "runcoord.ports", "sqlite3"}
 
@@ -158,6 +160,31 @@ def test_an_invocation_that_opens_no_store_loads_a_handful_of_our_modules() -> N
     assert ours == {f"runcoord.{name}" for name in ("_late", "_version", "cli", "errors")} | {
         f"runcoord.cli.{name}" for name in ("app", "failures", "output", "session", "wording")
     }
+
+
+COLLECTED = """
+import atexit, gc, sys
+collections = []
+gc.callbacks.append(lambda phase, _: collections.append(phase) if phase == "start" else None)
+atexit.register(lambda: print(len(collections), gc.get_freeze_count(), file=sys.stderr))
+sys.argv[1:] = ["runs", "--json"]
+from runcoord.cli import main
+main()
+"""
+
+
+def test_an_invocation_looks_for_no_garbage_while_it_is_loaded_nor_in_the_end(garden: Garden) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", COLLECTED],
+        env=environment(garden.path),
+        capture_output=True,
+        text=True,
+        timeout=PROCESS_SECONDS,
+        check=True,
+    )
+    collections, frozen = map(int, done.stderr.split()[-2:])
+    assert collections <= FEW
+    assert frozen > 10_000
 
 
 def test_importing_the_entry_point_loads_neither_click_nor_rich() -> None:

@@ -79,12 +79,12 @@ def reuse_before_the_pin(tries: int) -> dict[str, object]:
         "no-pins": LinuxProcesses(abilities=Abilities(pins=False, durable=False, groups=False)),
     }
     clue = Membership(cookie=COOKIE, spared=COOKIE)
-    for _ in range(tries):
+    for number in range(tries):
         victim = spawn(COOKIE)
         record = tables["handles"].identify(victim, COOKIE)
         bare = replace(record, handle="", cookie="")
-        for table in tables.values():
-            table.scan(replace(clue, recorded=(record,)), 5.0)
+        # One of them only: start values are equal within a hundredth of a second, and scans take time.
+        list(tables.values())[number % len(tables)].scan(replace(clue, recorded=(record,)), 5.0)
         end(victim)
         spawn_as(victim)
         counts["same tick"] += tables["handles"].identify(victim).start == record.start

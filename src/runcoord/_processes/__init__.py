@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 
 from runcoord._process_ports import Processes
-from runcoord.errors import ProbeFailed
 
 
 def open_processes() -> Processes:
@@ -14,4 +13,6 @@ def open_processes() -> Processes:
         from runcoord._processes.linux import LinuxProcesses
 
         return LinuxProcesses()
-    raise ProbeFailed(f"there is no table of processes for {sys.platform} yet", remedy="Run it on Linux.")
+    from runcoord._processes.portable import PortableProcesses
+
+    return PortableProcesses()

@@ -3,205 +3,31 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 
-from runcoord._core.identity import Habitat, Likeness, ProcessIdentity, is_pid, same_place
-from runcoord._core.teardown import Membership, Scan
-from runcoord._process_ports import Guarantees, PinnedProcess
-from runcoord._processes import pidfd
+from runcoord._core.identity import Habitat
 from runcoord._processes.habitat import read_habitat
-from runcoord._processes.pinned import (
-    HeldProcess,
-    LinuxProcess,
-    NumberedProcess,
-    Place,
-    hidden,
-    is_there,
-    read_row,
-    refuse_own,
-    wait_for_ends,
-    why_elsewhere,
-)
-from runcoord._processes.procfs import GONE, Procfs
-from runcoord._processes.proof import Proof
-from runcoord._processes.requests import require_group, require_membership, require_pid
-from runcoord._processes.scan import Pass
-from runcoord.errors import InvalidRequest, ProbeFailed, ProcessGone
+from runcoord._processes.pidfd import Abilities, probe_abilities
+from runcoord._processes.procfs import Procfs
+from runcoord._processes.rows import GONE
+from runcoord._processes.table import ProcessTable
+from runcoord.errors import ProbeFailed
 
 
-class _Forks:
-    """How many forks led from the first process to this one: cheaper to look at than the own pid."""
+class LinuxProcesses(ProcessTable):
+    """From ``/proc`` by pidfds. ``proc`` and ``abilities`` are the machine's own unless given."""
 
-    def __init__(self) -> None:
-        self.generation = 0
-        os.register_at_fork(after_in_child=self._forked)
+    platform = "linux"
 
-    def _forked(self) -> None:
-        self.generation += 1
-
-
-_forks = _Forks()
-
-
-class LinuxProcesses:
-    """:class:`runcoord.ports.Processes` of Linux.
-
-    ``proc`` and ``abilities`` are the machine's own unless a test gives others.
-    """
-
-    def __init__(self, proc: str = "/proc", abilities: pidfd.Abilities | None = None) -> None:
+    def __init__(self, proc: str = "/proc", abilities: Abilities | None = None) -> None:
         self._proc = Procfs(proc)
-        self._given = abilities
-        self._place: Place | None = None
-        self._generation = -1
-        self._unspared: Membership | None = None
-        """The run of which the last scan saw everything, and nobody who was handed over."""
+        super().__init__(self._proc, abilities)
 
-    def habitat(self) -> Habitat:
-        """See :meth:`runcoord.ports.Processes.habitat`."""
-        return self._here().habitat
+    def _probe(self) -> Abilities:
+        return probe_abilities()
 
-    def guarantees(self) -> Guarantees:
-        """See :meth:`runcoord.ports.Processes.guarantees`."""
-        abilities = self._abilities()
-        return Guarantees(
-            platform="linux",
-            durable_handle=abilities.durable,
-            pinned=abilities.pins,
-            group_in_one_step=abilities.groups,
-            ends_by_event=abilities.pins,
-        )
-
-    def own(self) -> frozenset[int]:
-        """See :meth:`runcoord.ports.Processes.own`. Read anew each time: a fork and ``setsid`` change it."""
-        # A group or session that began outside of our pid namespace is called 0.
-        return frozenset((1, os.getpid(), os.getpgrp(), os.getsid(0))) - {0}
-
-    def itself(self) -> ProcessIdentity:
-        """See :meth:`runcoord.ports.Processes.itself`."""
-        return self._identify(os.getpid(), "")
-
-    def identify(self, pid: int, cookie: str = "") -> ProcessIdentity:
-        """See :meth:`runcoord.ports.Processes.identify`."""
-        require_pid(pid)
-        return self._identify(pid, cookie)
-
-    def _identify(self, pid: int, cookie: str) -> ProcessIdentity:
-        process = self._pin_number(pid)
-        try:
-            if process.ended():
-                raise pidfd.gone(pid)
-            seen = process.identity
-            if not seen.start and process.ended():
-                raise pidfd.gone(pid)
-        finally:
-            process.close()
-        return ProcessIdentity(seen.pid, seen.start, seen.habitat, seen.handle, cookie)
-
-    def open(self, identity: ProcessIdentity) -> PinnedProcess:
-        """See :meth:`runcoord.ports.Processes.open`."""
-        require_pid(identity.pid)
-        here = self._here().habitat
-        place = same_place(identity.habitat, here)
-        if place is Likeness.DIFFERENT:
-            raise ProcessGone(
-                f"process {identity.pid} has ended: {why_elsewhere(identity.habitat, here)}", pid=identity.pid
-            )
-        if place is Likeness.UNKNOWN:
-            raise ProbeFailed(
-                f"nothing can be said of process {identity.pid}: {why_elsewhere(identity.habitat, here)}",
-                pid=identity.pid,
-            )
-        return self._pin_number(identity.pid)
-
-    def scan(self, members: Membership, seconds: float) -> Scan:
-        """See :meth:`runcoord.ports.Processes.scan`."""
-        own = self.own()
-        require_membership(members, own, os.getpid())
-        self._unspared = None
-        try:
-            place = self._here()
-        except ProbeFailed as error:
-            return Scan(complete=False, problem=error.problem)
-        scan = Pass(self._proc, place.habitat, members, own, seconds).run(self._is_recorded)
-        if scan.complete and not scan.spared:
-            self._unspared = members
-        return scan
-
-    def pin(self, members: Membership, pid: int) -> PinnedProcess | None:
-        """See :meth:`runcoord.ports.Processes.pin`."""
-        require_pid(pid)
-        own = self.own()
-        refuse_own(pid, own)
-        require_membership(members, own, os.getpid())
-        try:
-            process = self._pin_number(pid)
-        except ProcessGone:
-            return None
-        kept = False
-        try:
-            row = read_row(self._proc, pid)
-            proof = Proof(self._proc, members, own, self._is_recorded, members == self._unspared)
-            # What the proof read by number is about the pinned process: it has the number still.
-            kept = row is not None and proof.holds(row) and not process.ended()
-        finally:
-            if not kept:
-                process.close()
-        return process if kept else None
-
-    def signal_group(self, leader: PinnedProcess, number: int) -> None:
-        """See :meth:`runcoord.ports.Processes.signal_group`."""
-        pid = leader.identity.pid
-        require_group(pid, self.own())
-        if not isinstance(leader, HeldProcess) or not self._abilities().groups:
-            raise ProbeFailed(
-                f"the group of process {pid} cannot be signalled through a pin here",
-                remedy="Signal its members one by one.",
-                pid=pid,
-            )
-        leader.signal_group(number)
-
-    def wait(self, pinned: Sequence[PinnedProcess], seconds: float) -> None:
-        """See :meth:`runcoord.ports.Processes.wait`."""
-        wait_for_ends([_ours(each) for each in pinned], seconds)
-
-    def _is_recorded(self, identity: ProcessIdentity) -> bool:
-        """Whether the recorded process is there, proved. Raises ProbeFailed."""
-        if not is_pid(identity.pid) or same_place(identity.habitat, self.habitat()) is not Likeness.SAME:
-            return False
-        try:
-            process = self._pin_number(identity.pid)
-        except ProcessGone:
-            return False
-        try:
-            return process.look(identity).likeness is Likeness.SAME
-        finally:
-            process.close()
-
-    def _pin_number(self, pid: int) -> LinuxProcess:
-        """Whoever has the number now."""
-        place = self._here()
-        if self._abilities().pins:
-            return HeldProcess(place, pid, pidfd.pin(pid))
-        row = read_row(self._proc, pid)
-        if row is None:
-            if is_there(pid):
-                raise hidden(self._proc, pid)
-            raise pidfd.gone(pid)
-        return NumberedProcess(place, row)
-
-    def _abilities(self) -> pidfd.Abilities:
-        if self._given is None:
-            self._given = pidfd.probe_abilities()
-        return self._given
-
-    def _here(self) -> Place:
-        """Our habitat, read once in each process: it changes for a child alone."""
-        if self._place is None or self._generation != _forks.generation:
-            self._require_own_proc()
-            self._place = Place(self._proc, read_habitat(self._proc), self._abilities().durable)
-            self._generation = _forks.generation
-        return self._place
+    def _read_habitat(self) -> Habitat:
+        self._require_own_proc()
+        return read_habitat(self._proc)
 
     def _require_own_proc(self) -> None:
         """Numbers in the ``/proc`` of another pid namespace mean other processes than they do to us."""
@@ -219,9 +45,3 @@ class LinuxProcesses:
                 f"{self._proc.root} shows the processes of another pid namespace",
                 remedy="Mount a /proc of this one (unshare --mount-proc).",
             )
-
-
-def _ours(process: PinnedProcess) -> LinuxProcess:
-    if not isinstance(process, HeldProcess | NumberedProcess):
-        raise InvalidRequest(f"a {type(process).__name__} was pinned by another table")
-    return process

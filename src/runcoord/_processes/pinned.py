@@ -1,16 +1,18 @@
-"""One process of Linux, held by a pidfd; or, where the kernel has none, known by number and start value."""
+"""One process, held by a pidfd; or, where the system has none, known by number and start value."""
 
 from __future__ import annotations
 
 import os
 import select
 import time
+from collections.abc import Callable
 
 from runcoord._core.identity import Habitat, Likeness, ProcessIdentity, compare, same_place
 from runcoord._core.lineage import belongs
 from runcoord._process_ports import Look
 from runcoord._processes import pidfd
-from runcoord._processes.procfs import CLOSED, GONE, Procfs, Row
+from runcoord._processes.own import own_numbers
+from runcoord._processes.rows import CLOSED, GONE, Row, Rows
 from runcoord.errors import InvalidRequest, ProbeFailed
 
 ASK_AGAIN_SECONDS = 0.01
@@ -23,8 +25,8 @@ LONGEST_WAIT_SECONDS = 3600.0
 class Place:
     """What all processes of one table share, in one process."""
 
-    def __init__(self, proc: Procfs, habitat: Habitat, durable: bool) -> None:
-        self.proc = proc
+    def __init__(self, rows: Rows, habitat: Habitat, durable: bool) -> None:
+        self.rows = rows
         self.habitat = habitat
         self.durable = durable
         self.pid = os.getpid()
@@ -32,7 +34,7 @@ class Place:
     def refuse_own(self, pid: int) -> None:
         """Raise :class:`~runcoord.errors.InvalidRequest` for what is never signalled from here. The group and
         the session are asked for anew each time: they can change."""
-        refuse_own(pid, frozenset((1, self.pid, os.getpgrp(), os.getsid(0))))
+        refuse_own(pid, own_numbers(self.pid))
 
 
 class HeldProcess:
@@ -65,12 +67,12 @@ class HeldProcess:
 
     def _row(self) -> Row | None:
         """What ``/proc`` says of it, or ``None`` when it is reaped. Raises ProbeFailed."""
-        row = read_row(self._place.proc, self._pid)
+        row = read_row(self._place.rows, self._pid)
         # Read by number: it is about this process if that still has the number after the read.
         if pidfd.is_reaped(self._fd):
             return None
         if row is None:
-            raise hidden(self._place.proc, self._pid)
+            raise hidden(self._place.rows, self._pid)
         return row
 
     def look(self, recorded: ProcessIdentity) -> Look:
@@ -86,7 +88,7 @@ class HeldProcess:
             # Whoever had the number has given it back, so the recorded process has ended, in any case.
             return Look(Likeness.DIFFERENT, ended=True)
         seen = self._identity_with(row.start)
-        likeness, why = compare_by_cookie(self._place.proc, row, recorded, seen)
+        likeness, why = compare_by_cookie(self._place.rows, row, recorded, seen)
         if pidfd.is_reaped(self._fd):
             return Look(Likeness.DIFFERENT, ended=True)
         return Look(likeness, row.ended, row.state, row.name, why)
@@ -96,7 +98,7 @@ class HeldProcess:
         seen = self._identity_with(recorded.start)
         likeness = compare(recorded, seen, cookie_read=False)
         try:
-            row = read_row(self._place.proc, self._pid)
+            row = read_row(self._place.rows, self._pid)
         except ProbeFailed:
             row = None
         if self.ended():
@@ -112,7 +114,7 @@ class HeldProcess:
         status = pidfd.exit_of(self._fd)
         if status is None and self.ended():
             try:
-                status = self._place.proc.exit_code(self._pid)
+                status = self._place.rows.exit_code(self._pid)
             except (OSError, ValueError):
                 status = None
             if pidfd.is_reaped(self._fd):
@@ -136,10 +138,10 @@ class HeldProcess:
 
 
 class NumberedProcess:
-    """For kernels without pidfds: a number whose start value is read anew before each signal.
+    """For systems without pidfds: a number whose start value is read anew before each signal.
 
-    Between that read and the signal the number may be given away: so this is said in the guarantees. The
-    cookie that proved who it was is looked for again as well.
+    What proved who it was, the cookie or the membership, is proved again as well. Between that and the signal
+    the number may be given away: so this is said in the guarantees.
     """
 
     def __init__(self, place: Place, row: Row) -> None:
@@ -147,7 +149,11 @@ class NumberedProcess:
         self._pid = row.pid
         self._start = row.start
         self._identity = ProcessIdentity(row.pid, row.start, place.habitat)
-        self._cookie = ""
+        self._proof: Callable[[Row], bool] | None = None
+
+    def prove_again(self, proof: Callable[[Row], bool]) -> None:
+        """What must still hold immediately before each signal, beside the start value."""
+        self._proof = proof
 
     @property
     def pid(self) -> int:
@@ -158,9 +164,9 @@ class NumberedProcess:
         return self._identity
 
     def _row(self) -> Row | None:
-        row = read_row(self._place.proc, self._pid)
-        if row is None and is_there(self._pid):
-            raise hidden(self._place.proc, self._pid)
+        row = read_row(self._place.rows, self._pid)
+        if row is None and self._place.rows.is_there(self._pid):
+            raise hidden(self._place.rows, self._pid)
         return row if row is not None and row.start == self._start else None
 
     def look(self, recorded: ProcessIdentity) -> Look:
@@ -172,11 +178,12 @@ class NumberedProcess:
         row = self._row()
         if row is None:
             return Look(Likeness.DIFFERENT, ended=True)
-        likeness, why = compare_by_cookie(self._place.proc, row, recorded, self._identity)
+        rows = self._place.rows
+        likeness, why = compare_by_cookie(rows, row, recorded, self._identity)
         if self._row() is None:
             return Look(Likeness.DIFFERENT, ended=True)
         if likeness is Likeness.SAME:
-            self._cookie = recorded.cookie
+            self.prove_again(lambda now: belongs(read_block(rows, now) or b"", recorded.cookie))
         return Look(likeness, row.ended, row.state, row.name, why)
 
     def ended(self) -> bool:
@@ -193,12 +200,10 @@ class NumberedProcess:
         row = self._row()
         if row is None:
             raise pidfd.gone(self._pid)
-        if self._cookie:
-            block = read_block(self._place.proc, row)
-            if block is None or not belongs(block, self._cookie):
-                raise pidfd.gone(self._pid)
+        if self._proof is not None and not self._proof(row):
+            raise pidfd.gone(self._pid)
         try:
-            os.kill(self._pid, number)
+            self._place.rows.send(self._pid, number)
         except OSError as error:
             raise pidfd.signal_error(error, self._pid, number) from None
 
@@ -206,14 +211,14 @@ class NumberedProcess:
         """Nothing is held."""
 
 
-LinuxProcess = HeldProcess | NumberedProcess
+AnyProcess = HeldProcess | NumberedProcess
 
 
 def compare_by_cookie(
-    proc: Procfs, row: Row, recorded: ProcessIdentity, seen: ProcessIdentity
+    rows: Rows, row: Row, recorded: ProcessIdentity, seen: ProcessIdentity
 ) -> tuple[Likeness, str]:
     """Without durable handles: the likeness, and why it is unknown."""
-    block = read_block(proc, row) if recorded.cookie else None
+    block = read_block(rows, row) if recorded.cookie else None
     if block is not None and belongs(block, recorded.cookie):
         seen = ProcessIdentity(seen.pid, seen.start, seen.habitat, seen.handle, recorded.cookie)
     likeness = compare(recorded, seen, cookie_read=block is not None)
@@ -238,45 +243,34 @@ def why_elsewhere(recorded: Habitat, here: Habitat) -> str:
     return "it is not known where it was recorded"
 
 
-def read_row(proc: Procfs, pid: int) -> Row | None:
+def read_row(rows: Rows, pid: int) -> Row | None:
     """The row, or ``None`` when there is no such process. Raises ProbeFailed."""
     try:
-        return proc.row(pid)
+        return rows.row(pid)
     except ValueError:
-        raise ProbeFailed(f"{proc.root}/{pid}/stat cannot be understood", pid=pid) from None
+        raise ProbeFailed(f"{rows.root}/{pid}/stat cannot be understood", pid=pid) from None
     except OSError as error:
         if error.errno in GONE:
             return None
         raise ProbeFailed(
-            f"{proc.root}/{pid}/stat cannot be read: {error.strerror}",
+            f"{rows.root}/{pid}/stat cannot be read: {error.strerror}",
             remedy="Look whether hidepid is set, and whether there are file descriptors left.",
             pid=pid,
         ) from None
 
 
-def is_there(pid: int) -> bool:
-    """Whether some process has the number: said by the kernel, not by ``/proc``, which may hide it."""
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True
-
-
-def hidden(proc: Procfs, pid: int) -> ProbeFailed:
+def hidden(rows: Rows, pid: int) -> ProbeFailed:
     return ProbeFailed(
-        f"{proc.root} does not show process {pid}, which is there",
+        f"{rows.root} does not show process {pid}, which is there",
         remedy="Look whether /proc is mounted with hidepid.",
         pid=pid,
     )
 
 
-def read_block(proc: Procfs, row: Row) -> bytes | None:
+def read_block(rows: Rows, row: Row) -> bytes | None:
     """The environment, or ``None`` when it cannot be read. Raises ProbeFailed."""
     try:
-        return proc.environment(row)
+        return rows.environment(row)
     except OSError as error:
         if error.errno in GONE | CLOSED:
             return None
@@ -294,24 +288,29 @@ def refuse_own(pid: int, own: frozenset[int]) -> None:
         )
 
 
-def wait_for_ends(processes: list[LinuxProcess], seconds: float) -> None:
+def wait_for_ends(processes: list[AnyProcess], seconds: float) -> None:
     """Wait until all have ended, or the time is over."""
     until = time.monotonic() + min(seconds, LONGEST_WAIT_SECONDS)
-    poll = select.poll()
-    held: set[int] = set()
-    numbered = []
-    for each in processes:
-        if isinstance(each, NumberedProcess):
-            numbered.append(each)
-        else:
-            held.add(each.fd)
-            poll.register(each.fd, select.POLLIN)
-    while held or numbered:
+    numbered = [each for each in processes if isinstance(each, NumberedProcess)]
+    held = [each.fd for each in processes if isinstance(each, HeldProcess)]
+    if held:
+        _wait_for_held(held, until)
+    while numbered := [each for each in numbered if not each.ended()]:
         left = until - time.monotonic()
         if left <= 0:
             return
-        patience = min(left, ASK_AGAIN_SECONDS) if numbered else left
+        time.sleep(min(left, ASK_AGAIN_SECONDS))
+
+
+def _wait_for_held(held: list[int], until: float) -> None:
+    poll = select.poll()
+    left = set(held)
+    for fd in left:
+        poll.register(fd, select.POLLIN)
+    while left:
+        patience = until - time.monotonic()
+        if patience <= 0:
+            return
         for fd, _ in poll.poll(patience * 1000):
             poll.unregister(fd)
-            held.discard(fd)
-        numbered = [each for each in numbered if not each.ended()]
+            left.discard(fd)

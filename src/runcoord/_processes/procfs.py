@@ -1,17 +1,12 @@
-"""Reading ``/proc``: what the kernel says of each process.
-
-Everything is read by number, so that what was read is about the process that is meant only if that one is
-pinned and still there *after* the read; whoever calls sees to that.
-"""
+"""Reading ``/proc``, as :class:`runcoord._processes.rows.Rows` says."""
 
 from __future__ import annotations
 
-import errno
 import os
 import time
-from dataclasses import dataclass
 
 from runcoord._core.limits import MAX_ENVIRONMENT_BYTES
+from runcoord._processes.rows import CLOSED, GONE, Row
 
 _KERNEL_THREAD = 0x00200000
 """``PF_KTHREAD`` of the flags in ``/proc/PID/stat``."""
@@ -23,43 +18,13 @@ _EXEC_SECONDS = 0.0005
 """Between two looks; ``exec`` was seen to take less than one between giving up the old memory and filling the
 new."""
 
-GONE = frozenset({errno.ENOENT, errno.ESRCH})
-"""What reading says of a process that is not there any more, or has given its memory back."""
-CLOSED = frozenset({errno.EACCES, errno.EPERM})
-"""What it says of a process that is none of our business (``hidepid``, another user, not dumpable)."""
-
-
-@dataclass(slots=True)
-class Row:
-    """One line of the table, from one read of ``stat``, which the kernel writes at one moment."""
-
-    pid: int
-    state: str
-    parent: int
-    group: int
-    session: int
-    kernel: bool
-    threads: int
-    start: int
-    """Ticks after the boot, as the reader's time namespace has it."""
-    comm: bytes
-
-    @property
-    def ended(self) -> bool:
-        """A zombie whose other threads have ended too. A group of threads whose first one ended is in state
-        ``Z`` as well, and runs on."""
-        return self.state in "ZXx" and self.threads <= 1
-
-    @property
-    def name(self) -> str:
-        return self.comm.decode(errors="backslashreplace")
-
 
 class Procfs:
     """One mounted ``/proc``, or files of a test that look like one."""
 
     def __init__(self, root: str = "/proc") -> None:
         self.root = root
+        self.init = 1
 
     def pids(self) -> list[int]:
         """All process numbers that are shown, in the order of the kernel. Raises ``OSError``."""
@@ -132,6 +97,20 @@ class Procfs:
         except OSError:
             return ""
         return "" if where == "0" else where
+
+    def is_there(self, pid: int) -> bool:
+        """Said by the kernel, not by ``/proc``, which may hide it."""
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return False
+        except OSError:
+            return True
+        return True
+
+    def send(self, pid: int, number: int) -> None:
+        """Raises ``OSError``."""
+        os.kill(pid, number)
 
     def text(self, name: str) -> str:
         """The first kilobyte of a file, stripped. Raises ``OSError``."""

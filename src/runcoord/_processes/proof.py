@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from runcoord._core.limits import MAX_PARENTS
 from runcoord._core.lineage import belongs, handed_over
 from runcoord._core.teardown import Membership, Scope
-from runcoord._processes.procfs import Procfs, Row
+from runcoord._processes.rows import Row, Rows
 from runcoord._processes.scan import IsRecorded, environment_of
 
 
@@ -21,13 +21,13 @@ class Proof:
 
     def __init__(
         self,
-        proc: Procfs,
+        table: Rows,
         members: Membership,
         never: frozenset[int],
         is_recorded: IsRecorded,
         nobody_spared: bool,
     ) -> None:
-        self.proc = proc
+        self.table = table
         self.members = members
         self.never = never
         self.is_recorded = is_recorded
@@ -72,7 +72,7 @@ class Proof:
 
     def _block(self, row: Row) -> bytes:
         if row.pid not in self.blocks:
-            self.blocks[row.pid] = environment_of(self.proc, row) or b""
+            self.blocks[row.pid] = environment_of(self.table, row) or b""
         return self.blocks[row.pid]
 
     def _parents(self, row: Row) -> Iterator[Row]:
@@ -82,8 +82,8 @@ class Proof:
             if child.parent == 0:
                 return
             try:
-                parent = self.proc.row(child.parent)
-                if self.proc.row(child.pid).parent != child.parent:
+                parent = self.table.row(child.parent)
+                if self.table.row(child.pid).parent != child.parent:
                     return
             except (OSError, ValueError):
                 return

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable
 from runcoord._core.identity import Habitat, ProcessIdentity
 from runcoord._core.lineage import belongs, handed_over
 from runcoord._core.teardown import Found, Membership, Scan, Scope, Sighting
-from runcoord._processes.procfs import CLOSED, GONE, Procfs, Row
+from runcoord._processes.rows import CLOSED, GONE, Row, Rows
 from runcoord.errors import ProbeFailed
 
 _CLUES = tuple(Found)
@@ -40,13 +40,13 @@ class Pass:
 
     def __init__(
         self,
-        proc: Procfs,
+        table: Rows,
         habitat: Habitat,
         members: Membership,
         never: frozenset[int],
         seconds: float,
     ) -> None:
-        self.proc = proc
+        self.table = table
         self.habitat = habitat
         self.members = members
         self.never = never
@@ -68,7 +68,7 @@ class Pass:
         except TimeIsOver:
             problem = f"time was over after {len(self.rows)} processes"
         except OSError as error:
-            problem = f"{self.proc.root} cannot be read: {error.strerror}"
+            problem = f"{self.table.root} cannot be read: {error.strerror}"
         except ProbeFailed as error:
             problem = error.problem
         return Scan(
@@ -80,12 +80,12 @@ class Pass:
         )
 
     def _read_rows(self) -> None:
-        proc, rows, children, now, until = self.proc, self.rows, self.children, time.monotonic, self.until
-        for pid in proc.pids():
+        table, rows, children, now, until = self.table, self.rows, self.children, time.monotonic, self.until
+        for pid in table.pids():
             if now() >= until:
                 raise TimeIsOver
             try:
-                row = proc.row(pid)
+                row = table.row(pid)
             except ValueError:
                 self.closed.add(pid)
                 continue
@@ -160,13 +160,13 @@ class Pass:
         if pid not in self.blocks:
             if time.monotonic() >= self.until:
                 raise TimeIsOver
-            self.blocks[pid] = environment_of(self.proc, row)
+            self.blocks[pid] = environment_of(self.table, row)
             if self.blocks[pid] is None:
                 self.closed.add(pid)
         return self.blocks[pid] or b""
 
     def _sightings(self, pids: Iterable[int]) -> tuple[Sighting, ...]:
-        rows, habitat, found, proc = self.rows, self.habitat, self.found, self.proc
+        rows, habitat, found, table = self.rows, self.habitat, self.found, self.table
         cookie = self.members.cookie
         return tuple(
             Sighting(
@@ -176,21 +176,22 @@ class Pass:
                 name=rows[pid].name,
                 parent=rows[pid].parent,
                 # Read of those alone that a signal may not reach.
-                waiting_in=proc.waiting_in(pid) if rows[pid].state == "D" else "",
+                waiting_in=table.waiting_in(pid) if rows[pid].state == "D" else "",
             )
             for pid in sorted(pids)
         )
 
     def _hidden(self) -> str:
         """What a complete pass could not see. Init is hidden only where everybody else's processes are."""
-        if 1 in self.rows or not self.rows or 1 in self.closed:
+        init = self.table.init
+        if not init or init in self.rows or init in self.closed or not self.rows:
             return ""
-        return f"{self.proc.root} hides processes of other users (hidepid)"
+        return f"{self.table.root} hides processes of other users (hidepid)"
 
 
-def environment_of(proc: Procfs, row: Row) -> bytes | None:
+def environment_of(table: Rows, row: Row) -> bytes | None:
     """The environment; ``None`` when it is closed to us, empty when the process is gone."""
     try:
-        return proc.environment(row)
+        return table.environment(row)
     except OSError as error:
         return b"" if error.errno in GONE else None

@@ -22,9 +22,7 @@ EMPTY = TeardownReport(emptied=True)
 LEFT = TeardownReport(emptied=False, processes=(ProcessReport(7, Fate.SURVIVED),))
 UNSEEN = TeardownReport(emptied=False)
 MOVED = GitReport(DriftReport("d", "top", Agreement.DIFFERS, (Difference(What.HEAD, "HEAD"),)))
-BARE = GitReport(
-    DriftReport("d", "top", Agreement.DIFFERS, (Difference(What.CONFIG, "config", "core.bare"),))
-)
+BARE = GitReport(DriftReport("d", "top", Agreement.BROKEN, (Difference(What.CONFIG, "config", "core.bare"),)))
 BROKEN = GitReport(RestoreReport("d", "top", Restored.NOT_RESTORED), "d")
 
 GOOD = CommandReport(run_that(Outcome.COMPLETED), Cause.ENDED, Ending(0), teardown=EMPTY)
@@ -62,7 +60,7 @@ def test_the_first_thing_that_went_wrong_decides(report: CommandReport, status: 
 
 def test_a_moved_head_is_no_damage_and_a_bare_checkout_is() -> None:
     assert (MOVED.clean, BARE.clean, BROKEN.clean) == (True, False, False)
-    assert list(BARE.remarks(5)) == ["git: top may not be usable as before: core.bare config"]
+    assert list(BARE.remarks(5)) == ["git: top does not work as before: core.bare config"]
     assert list(BROKEN.remarks(5)) == [
         "git: top is not as it was before",
         "git: what was written down before is kept in d",

@@ -14,20 +14,12 @@ from runcoord._git import (
     Outcome,
     RestoreReport,
     Result,
-    What,
 )
 
-BREAKS = frozenset(
-    {
-        What.BEHAVIOUR,
-        What.CONFIG,
-        What.CONFIG_DAMAGED,
-        What.HEAD_DAMAGED,
-        What.IDENTITY,
-    }
-)
-"""Differences after a completed run that mean: the checkout may not be usable as it was. A moved HEAD, a
-branch or a worktree is what runs are for."""
+_STATES = {
+    Agreement.BROKEN: "does not work as before",
+    Agreement.UNKNOWN: "could not be compared in all",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +36,7 @@ class GitReport:
         if isinstance(self.found, RestoreReport):
             return self.found.settled
         if isinstance(self.found, DriftReport):
-            return not any(each.what in BREAKS for each in self.found.differences)
+            return self.found.works
         return False
 
     def remarks(self, most: int) -> Iterator[str]:
@@ -54,9 +46,9 @@ class GitReport:
             yield f"git: {found.problem}. {found.remedy}"
         elif isinstance(found, RestoreReport):
             yield from self._restored(found, most)
-        elif found.agreement is Agreement.DIFFERS:
+        elif found.differences:
             told = [_difference(each) for each in found.differences]
-            state = "may not be usable as before" if not self.clean else "was changed"
+            state = _STATES.get(found.agreement, "was changed")
             yield from _few(f"git: {found.top} {state}", told, most)
 
     def _restored(self, found: RestoreReport, most: int) -> Iterator[str]:

@@ -14,38 +14,46 @@ from pathlib import Path
 
 from measuring import Ratio, compare
 
+import runcoord
+
+SOURCE = str(Path(runcoord.__file__).parents[1])
 ROUNDS = 21
 SECONDS = 60.0
 """Longest time of one process; only a fault takes that long."""
 
 
 def measure(directory: Path) -> list[Ratio]:
+    """The command line and the library, then the small process that a run hangs on."""
     with tempfile.TemporaryDirectory(dir=directory) as place:
         store = Path(place, "runs.db")
-        _seconds(
-            store, "-c", f"from runcoord import open_coordinator; open_coordinator({str(store)!r}).close()"
+        opening = f"from runcoord import open_coordinator; open_coordinator({str(store)!r}).close()"
+        _seconds(store, "-c", opening)
+        cases = (
+            ("import runcoord", 2.25, ("-c", "import runcoord")),
+            ("import click, which every command needs", 5.0, ("-c", "import click")),
+            ("runcoord --version", 5.5, ("-m", "runcoord", "--version")),
+            ("opening a coordinator", 8.0, ("-c", opening)),
+            ("runcoord runs --json, on an empty store", 10.0, ("-m", "runcoord", "runs", "--json")),
+            ("runcoord run --no-git -- true", 8.0, ("-m", "runcoord", "run", "--no-git", "--", "true")),
         )
-        return [
-            _against_bare(name, goal, store, *arguments)
-            for name, goal, arguments in (
-                ("import runcoord", 2.25, ("-c", "import runcoord")),
-                ("import click, which every command needs", 5.0, ("-c", "import click")),
-                ("runcoord --version", 5.5, ("-m", "runcoord", "--version")),
-                (
-                    "from runcoord import open_coordinator",
-                    8.0,
-                    ("-c", "from runcoord import open_coordinator"),
-                ),
-                ("runcoord runs --json, on an empty store", 11.0, ("-m", "runcoord", "runs", "--json")),
+        found = [_against_bare(name, goal, store, arguments, ("-c", "1")) for name, goal, arguments in cases]
+        isolated = ("-I", "-S", "-c")
+        tending = f"import sys; sys.path.append({SOURCE!r}); import runcoord._shim.tending"
+        found.append(
+            _against_bare(
+                "loading the shim, python -I -S", 4.0, store, (*isolated, tending), (*isolated, "1")
             )
-        ]
+        )
+        return found
 
 
-def _against_bare(name: str, goal: float, store: Path, *arguments: str) -> Ratio:
+def _against_bare(
+    name: str, goal: float, store: Path, arguments: tuple[str, ...], bare: tuple[str, ...]
+) -> Ratio:
     return compare(
         name,
         lambda: _seconds(store, *arguments),
-        lambda: _seconds(store, "-c", "1"),
+        lambda: _seconds(store, *bare),
         goal=goal,
         rounds=ROUNDS,
     )

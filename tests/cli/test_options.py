@@ -129,6 +129,10 @@ OF_THE_STORE = {"hashlib", "json", "pathlib", "runcoord.ports", "sqlite3"}
         (["--help"], {"rich", "asyncio"}),  # commands of other packages load what they like
         (["runs", "--help"], {"rich", "importlib.metadata", *NEVER}),
         (["runs", "--json"], {"rich", "importlib.metadata", "hashlib", "random", *NEVER}),
+        (
+            ["run", "--no-git", "--", "true"],
+            {"rich", "importlib.metadata", "random", "runcoord._git.values", *NEVER - {"socket"}},
+        ),
         (["show", "none"], {"runcoord.cli.control", "runcoord.cli.events", "hashlib", *NEVER}),
     ],
 )

@@ -113,10 +113,25 @@ def test_without_git_nothing_is_verified_and_nothing_changed(main: Place, path: 
 
 
 def test_a_git_in_the_current_directory_is_not_run(main: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    planted = with_program(main, "git", f"#!/bin/sh\ntouch {main.path.parent}/ran\n")
-    monkeypatch.chdir(main.path.parent)
-    Place(main.path, {**planted.environ, "PATH": "programs"}).snapshot()
-    assert not (main.path.parent / "ran").exists()
+    ran = main.path.parent / "ran"
+    (main.path / "programs").mkdir()
+    (main.path / "programs" / "git").write_text(f"#!/bin/sh\ntouch {ran}\n")
+    (main.path / "programs" / "git").chmod(0o755)
+    monkeypatch.chdir(main.path)
+    Place(main.path, {**main.environ, "PATH": "programs"}).snapshot()
+    assert not ran.exists()
+
+
+def test_a_config_is_read_and_written_without_looking_for_a_repository(main: Place, tmp_path: Path) -> None:
+    """Else a broken repository in the current directory would keep its own config from being repaired."""
+    log = tmp_path / "asked"
+    real = shutil.which("git")
+    script = f'#!/bin/sh\ncase "$1" in config) echo "$PWD $GIT_DIR" >> {log};; esac\nexec {real} "$@"\n'
+    logged = with_program(main, "git", script)
+    snapshot = logged.snapshot()
+    main.git("config", "core.bare", "true")
+    assert logged.restored(snapshot).outcome is Outcome.RESTORED
+    assert log.read_text().splitlines() == ["/ /dev/null"] * 3
 
 
 def test_a_lost_exit_status_is_unknown_and_never_success(main: Place) -> None:

@@ -111,6 +111,38 @@ def test_a_directory_above_the_repository_swapped_for_a_link_is_refused(
     assert contents(tmp_path / "put-away", tmp_path / "b") == before
 
 
+def test_a_directory_above_the_repository_that_became_a_link_is_refused_though_it_leads_there_still(
+    tmp_path: Path, environ: dict[str, str]
+) -> None:
+    mine = repository(tmp_path / "a" / "main", environ)
+    snapshot = mine.snapshot()
+    mine.git("config", "core.bare", "true")
+    (tmp_path / "a").rename(tmp_path / "moved")
+    (tmp_path / "a").symlink_to(tmp_path / "moved")
+    before = contents(tmp_path / "moved")
+    report = mine.restored(snapshot)
+    assert report.outcome is Outcome.REFUSED
+    assert "a directory above it" in report.steps[0].difference.detail
+    assert contents(tmp_path / "moved") == before
+
+
+def test_git_is_not_asked_in_a_worktree_that_belongs_to_a_foreign_repository_now(
+    main: Place, tmp_path: Path
+) -> None:
+    """Its config may name programs that git would run."""
+    foreign = repository(tmp_path / "foreign", main.environ)
+    linked = main.worktree("linked")
+    snapshot = main.snapshot()
+    (linked.path / ".git").unlink()
+    (linked.path / ".git").symlink_to(foreign.path / ".git")
+    before = contents(main.path, linked.path, foreign.path)
+    report = main.restored(snapshot)
+    assert contents(main.path, linked.path, foreign.path) == before
+    assert report.outcome is Outcome.UNVERIFIED
+    assert report.git_processes == 2
+    assert any("another one" in each.difference.detail for each in report.steps)
+
+
 def test_a_config_swapped_for_a_link_to_a_foreign_one_is_refused(main: Place, tmp_path: Path) -> None:
     foreign = repository(tmp_path / "foreign", main.environ)
     foreign.git("config", "core.bare", "true")

@@ -209,7 +209,9 @@ def _source_of(name: str, each: Any) -> Symbol:
     module = getattr(each, "__module__", "")
     if isinstance(each, type) or getattr(each, "__name__", "") == name:
         return module_source(module).symbols[name]
-    return module_source("runcoord.ports").symbols[name]  # an alias of a type, such as Destination
+    # An alias of a type, such as Destination, which does not say where it is from.
+    homes = ("runcoord.ports", "runcoord._core.records")
+    return next(found[name] for home in homes if name in (found := module_source(home).symbols))
 
 
 def _described(name: str, each: Any) -> Iterator[str]:

@@ -16,6 +16,7 @@ from pytest_runcoord.probed_ports import Probe
 from pytest_runcoord.processes import Place, SignalSent, SimProcess, SimProcesses, SimTable
 from pytest_runcoord.processes.launching import SimLauncher
 from pytest_runcoord.processes.plans import Plan
+from pytest_runcoord.processes.shim import SimShim
 from pytest_runcoord.timekeeper import Timekeeper
 from pytest_runcoord.world_errors import ScenarioMistake
 from runcoord.ports import LaunchOrder, Sleeper
@@ -52,15 +53,20 @@ class ProcessWorld:
     """Where owners start, as steps said."""
     programs: dict[str, Plan] = field(default_factory=dict)
     """Commands that a launched tree may execute."""
+    shim_names: dict[str, str] = field(default_factory=dict)
+    """What scenarios call shims, by the name of the command."""
     cookies: dict[str, str] = field(default_factory=dict)
     """The run of each cookie that was given out."""
     signals: list[SignalSent] = field(default_factory=list)
-    ends_by_scenario: set[SimProcess] = field(default_factory=set)
-    """Processes that a step ended."""
     power_off: bool = False
     """The machine stops: nobody has time to react."""
+    inside: dict[str, str] = field(default_factory=dict)
+    """The run in which a run was started, for those that were started in one."""
+    strangers_met: int = 0
+    """How often somebody held a process that belongs to no run, for a record."""
     _table: SimTable | None = None
     _seats: dict[int, Seat] = field(default_factory=dict)
+    _offered: dict[int, tuple[Probe, Sleeper]] = field(default_factory=dict)
 
     # --- the table ---
 
@@ -76,8 +82,13 @@ class ProcessWorld:
             handles = world.plan.kernel_handles
             self._table = table = SimTable(world.clock, handles=handles)
             table.signal_watchers.append(self._signalled)
+            table.hold_watchers.append(self._held)
             table.schedule_watchers.append(lambda seconds: world.time.alarm(max(0.0, seconds), table.settle))
         return self._table
+
+    def _held(self, process: SimProcess) -> None:
+        if not process.run:
+            self.strangers_met += 1
 
     def _signalled(self, sent: SignalSent) -> None:
         self.signals.append(sent)
@@ -112,6 +123,11 @@ class ProcessWorld:
         """See :class:`pytest_runcoord.processes.launching.Launching`."""
         return self.programs[order.argv[0]].name if order.argv[0] in self.programs else order.argv[0]
 
+    def shim_label_for(self, order: LaunchOrder) -> str:
+        """See :class:`pytest_runcoord.processes.launching.Launching`."""
+        label = self.label_for(order)
+        return self.shim_names.get(label, f"{label}-shim")
+
     # --- owners ---
 
     def place_of(self, owner: str) -> Place:
@@ -128,10 +144,19 @@ class ProcessWorld:
             named = next(iter(everybody))
         return Place(host=named or f"machine of {owner}")
 
-    def seat(self, incarnation: Incarnation, probe: Probe, sleeper: Sleeper) -> Seat:
+    def offer(self, incarnation: Incarnation, probe: Probe, sleeper: Sleeper) -> None:
+        """What the ports of an incarnation are made with, should it ever use them."""
+        self._offered[id(incarnation)] = probe, sleeper
+
+    def seat(self, incarnation: Incarnation) -> Seat:
         """The process and the ports of an incarnation, made at first use."""
         found = self._seats.get(id(incarnation))
         if found is None:
+            if id(incarnation) not in self._offered:
+                raise ScenarioMistake(
+                    "processes are simulated in the sim tier only", "Run it without 'tier: real'."
+                )
+            probe, sleeper = self._offered[id(incarnation)]
             own = self.table.start(
                 incarnation.owner, place=self.place_of(incarnation.owner), environment={}, name="gateway"
             )
@@ -139,14 +164,16 @@ class ProcessWorld:
             found = self._seats[id(incarnation)] = Seat(processes, SimLauncher(self, processes, sleeper))
         return found
 
-    def own_process(self, incarnation: Incarnation) -> SimProcess | None:
-        """The process of an incarnation, if anything ever asked for it."""
-        found = self._seats.get(id(incarnation))
-        return None if found is None else found.processes.process
-
-    def shims(self) -> Iterable[Any]:
+    def shims(self) -> Iterable[SimShim]:
         """Every shim of this world, oldest first."""
         return (shim for seat in self._seats.values() for shim in seat.launcher.shims)
+
+    def shim_of(self, run: str) -> SimShim:
+        """The newest shim of a run."""
+        found = [shim for shim in self.shims() if self.run_of(shim.order.cookie) == run]
+        if not found:
+            raise ScenarioMistake(f"{run} hangs on no shim", "Spawn it with 'shim: true'.")
+        return found[-1]
 
     def died(self, incarnation: Incarnation) -> None:
         """An incarnation crashed or was closed: its process ends, and the shims that it held notice."""

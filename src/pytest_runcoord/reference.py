@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from pytest_runcoord.probed_ports import FaultyStore, ProbedDestination
+from pytest_runcoord.reference_processes import ProcessVerbs
 from pytest_runcoord.reference_snapshot import Onlooker
 from pytest_runcoord.subject import CAPABILITIES, Answer, Snapshot, SubjectWorld, Timer
 from runcoord import (
@@ -100,7 +101,7 @@ class Reference:
         return MemoryStore(data)
 
 
-class ReferenceSession:
+class ReferenceSession(ProcessVerbs):
     """One incarnation of the reference. Each verb is one call of the public interface."""
 
     def __init__(self, coordinator: Coordinator, world: SubjectWorld) -> None:

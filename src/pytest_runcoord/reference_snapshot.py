@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from pytest_runcoord.subject import EventSeen, RunSeen, Snapshot
 from runcoord import BadRow, Coordinator, Event, Run
-from runcoord.ports import View
+from runcoord.ports import Audit, Teardown, View
 
 PAGE = 1_000
 """Rows in one page of a snapshot."""
@@ -22,18 +24,23 @@ class Onlooker:
         """What is durable now."""
         bad: list[BadRow] = []
         with self._coordinator.store.view("snapshot") as view:
-            runs = {run.run_id: self._run(run) for run in _all_runs(view, bad)}
+            runs = {run.run_id: self._run(run, view, bad) for run in _all_runs(view, bad)}
             events = {event.event_id: self._event(event) for event in _all_events(view, bad)}
         return Snapshot(runs, events, rows_written, tuple(bad))
 
     def close(self) -> None:
         self._coordinator.close()
 
-    def _run(self, run: Run) -> RunSeen:
+    def _run(self, run: Run, view: View, bad: list[BadRow]) -> RunSeen:
         known = self._runs.get(run.run_id)
-        if known is not None and (known[0] is run or known[0] == run):
+        if run.cleanup is not None:
+            seen = with_processes(run, _run_seen(run), view, bad)
+            if known is not None and known[1] == seen:
+                return known[1]
+        elif known is not None and (known[0] is run or known[0] == run):
             return known[1]
-        seen = _run_seen(run)
+        else:
+            seen = _run_seen(run)
         self._runs[run.run_id] = (run, seen)
         return seen
 
@@ -103,6 +110,23 @@ def _run_seen(run: Run) -> RunSeen:
             spec.conversation_key,
             spec.interruption_budget,
         ),
+    )
+
+
+def with_processes(run: Run, seen: RunSeen, view: View, bad: list[BadRow]) -> RunSeen:
+    """The same with what is stored about the run's processes."""
+    cleanup = run.cleanup
+    assert cleanup is not None
+    teardowns = view.records(Teardown, run.run_id, limit=PAGE, bad=bad)
+    audits = view.records(Audit, run.run_id, limit=PAGE, bad=bad)
+    return replace(
+        seen,
+        cleanup=cleanup.state.value,
+        survivors=tuple(each.pid for each in cleanup.survivors),
+        survivors_unnamed=cleanup.unnamed,
+        teardowns=tuple(each.report.document() for each in teardowns),
+        audits=tuple((each.intent, each.result) for each in audits),
+        exit_status=run.exit_status,
     )
 
 

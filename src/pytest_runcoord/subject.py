@@ -29,6 +29,7 @@ CAPABILITIES: dict[str, str] = {
     "outbox": "deliver events, and answer single attempts",
     "executor": "hold a lease for real work, with a heartbeat",
     "maintenance": "one start call, and timers that sweep and deliver",
+    "processes": "record processes of a run, start and end trees of them, through the world's table",
     "threads": "make calls through a helper with a bound",
     "ports": "reach the store through the world's port, so that a crash inside a step is honest",
     "sqlite": "keep everything in one SQLite file",
@@ -69,6 +70,18 @@ class RunSeen:
     """Lengths of the bounded text fields, by name."""
     inputs: Any = None
     """What was asked for, apart from its group; equal for a run and its retry."""
+    cleanup: str = ""
+    """How far its processes are dealt with: ``pending``, ``done``, ``survived``; empty without processes."""
+    survivors: tuple[int | None, ...] = ()
+    """Pids that it names as perhaps still running; None for what has no pid."""
+    survivors_unnamed: int = 0
+    """Survivors that are counted only."""
+    teardowns: tuple[Mapping[str, Any], ...] = ()
+    """Reports on how its processes were ended, as JSON values, oldest first."""
+    audits: tuple[tuple[str, str | None], ...] = ()
+    """Rounds of signals by recovery: what was intended, and what came of it if that was written."""
+    exit_status: int | None = None
+    """How its command ended, where it had one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from pytest_runcoord.destinations import Destination
 from pytest_runcoord.incarnation import Incarnation
 from pytest_runcoord.post import Post
 from pytest_runcoord.probed_ports import BoundedByWorld, NoAnswer
-from pytest_runcoord.process_world import ProcessWorld, Seat
+from pytest_runcoord.process_world import ProcessWorld
 from pytest_runcoord.subject import SubjectWorld
 from pytest_runcoord.timekeeper import Timekeeper
 from runcoord.errors import Happened, StoreTimeout
@@ -102,12 +102,9 @@ def subject_world(world: PortsWorld, incarnation: Incarnation | None) -> Subject
     )
     if incarnation is not None:
         whose = incarnation
-
-        def seat() -> Seat:
-            return world.processes.seat(whose, probe, sleeper)
-
-        offered.processes = cast("Processes", AtFirstUse(lambda: seat().processes))
-        offered.launcher = cast("Launcher", AtFirstUse(lambda: seat().launcher))
+        world.processes.offer(whose, probe, sleeper)
+        offered.processes = cast("Processes", AtFirstUse(lambda: world.processes.seat(whose).processes))
+        offered.launcher = cast("Launcher", AtFirstUse(lambda: world.processes.seat(whose).launcher))
     return offered
 
 

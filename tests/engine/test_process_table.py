@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.seeing_processes import CONT, COOKIE, KILL, STOP, TERM, Seen
-from pytest_runcoord.processes import Handled, Ignored, Life, NumberTaken, Place, SimTable
+from pytest_runcoord.processes import Handled, Ignored, Life, NumberTaken, Place, SimTable, TableFull
 from runcoord.testing import ManualClock
 
 # --- families ---
@@ -80,12 +80,13 @@ def test_a_pid_is_used_again_only_when_no_process_group_or_session_has_the_numbe
 
 
 def test_numbers_begin_again_after_the_last_and_pass_over_those_in_use() -> None:
-    seen = Seen()
-    first = seen.child()
-    last = seen.table.start("last", pid=32_767)
-    seen.table._last[seen.place.table] = last.pid
-    following = seen.table.start("following")
-    assert following.pid == first.pid + 1
+    clock = ManualClock()
+    table = SimTable(clock, pids=(500, 503))
+    first = [table.start(f"p{n}") for n in range(4)]
+    table.exit(first[1])
+    assert table.start("following").pid == 501
+    with pytest.raises(TableFull):
+        table.start("one too many")
 
 
 def test_a_start_value_is_the_tick_in_which_the_process_was_born() -> None:

@@ -3,6 +3,7 @@ through the patches of :mod:`pytest_runcoord.patching`."""
 
 from __future__ import annotations
 
+from pytest_runcoord.processes.numbers import TableFull
 from pytest_runcoord.processes.pinned import SimPinned
 from pytest_runcoord.processes.port import SimProcesses
 from pytest_runcoord.processes.process import (
@@ -16,7 +17,7 @@ from pytest_runcoord.processes.process import (
     signal_name,
     signal_number,
 )
-from pytest_runcoord.processes.table import NumberTaken, SimTable, TableFull
+from pytest_runcoord.processes.table import NumberTaken, SimTable
 
 __all__ = [
     "Handled",

@@ -41,6 +41,9 @@ class Launching(Protocol):
     def label_for(self, order: LaunchOrder) -> str:
         """What the first process of this order is called in the scenario."""
 
+    def shim_label_for(self, order: LaunchOrder) -> str:
+        """What its shim is called."""
+
     def run_of(self, cookie: str) -> str:
         """The run with this cookie."""
 
@@ -58,7 +61,8 @@ class SimLauncher:
         self._processes.reach("before-launch")
         plan = around.programs.get(order.argv[0]) or around.programs.get(PurePath(order.executable).name)
         owner: SimProcess = self._processes.process
-        shim = SimShim(around.table, owner, order, around.label_for(order), around.run_of(order.cookie))
+        labels = around.label_for(order), around.shim_label_for(order)
+        shim = SimShim(around.table, owner, order, labels, around.run_of(order.cookie))
         self.shims.append(shim)
         self._processes.reach("after-launch")
         return SimTree(shim, plan, self._processes, self._sleeper)

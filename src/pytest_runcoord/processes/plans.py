@@ -129,7 +129,7 @@ def _require_few(plan: Plan) -> None:
 def _start(table: SimTable, plan: Plan, parent: SimProcess | None, more: dict[str, Any]) -> SimProcess:
     between = None
     if plan.double_fork and parent is not None:
-        between = parent = table.start(f"{plan.name}-between", parent=parent)
+        between = parent = table.start(f"{plan.name}-between", parent=parent, **more)
         table.new_session(between)
     process = table.start(plan.name, parent=parent, **{"name": plan.program or plan.name, **more})
     become(table, process, plan)
@@ -149,7 +149,7 @@ def become(table: SimTable, process: SimProcess, plan: Plan, *, leads: bool = Fa
         table.new_group(process)
     dispositions: dict[int, Disposition] = {signal_number(name): Ignored() for name in plan.ignores}
     dispositions |= {signal_number(name): Handled(seconds) for name, seconds in plan.handles.items()}
-    process.dispositions.update(dispositions)
+    process.dispositions = dispositions  # what a description does not say is not inherited
     if plan.clears_environment:
         process.environment = {}
     if plan.handed_over and process.cookies:

@@ -96,6 +96,8 @@ class SimProcesses:
         process = self.table.at(self.process.place, identity.pid)
         if process is None:
             raise ProcessGone(f"there is no process {identity.pid}", pid=identity.pid)
+        for watcher in self.table.hold_watchers:
+            watcher(process)
         self.look_at(process)
         return SimPinned(self, process, identity.cookie)
 

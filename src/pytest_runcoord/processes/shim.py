@@ -66,11 +66,14 @@ class _TableClock:
 class SimShim:
     """One run: its shim process, behind the gate its leader, and what is to become of them."""
 
-    def __init__(self, table: SimTable, owner: SimProcess, order: LaunchOrder, label: str, run: str) -> None:
+    def __init__(
+        self, table: SimTable, owner: SimProcess, order: LaunchOrder, labels: tuple[str, str], run: str
+    ) -> None:
         self.table, self.order = table, order
+        label, shim_label = labels
         # It was forked twice: nobody but init waits for it.
         self.process = table.start(
-            f"{label}-shim",
+            shim_label,
             place=owner.place,
             name=SHIM,
             subreaper=True,
@@ -115,10 +118,13 @@ class SimShim:
     def begin_teardown(self, grace: float) -> None:
         """Once; what is under way goes on."""
         if self._fiber is None and self.alive:
-            self._fiber = Fiber(lambda fiber: self._tear_down(fiber, grace), self.table.later)
+            self._fiber = Fiber(lambda fiber: self._tear_down(fiber, grace), self._later)
             self._fiber.start()
         elif self._abandoned and self.report is not None:
             self._leave()
+
+    def _later(self, seconds: float, resume: Callable[[], None]) -> None:
+        self.table.later(seconds, resume, is_fiber=True)
 
     def let_go(self, recorded: bool) -> None:
         """The coordinator has closed the tree."""

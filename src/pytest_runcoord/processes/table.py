@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from pytest_runcoord.processes.delivery import deliver, go_on
+from pytest_runcoord.processes.numbers import FIRST_PID, LAST_PID, Numbers, Places, TableFull
 from pytest_runcoord.processes.process import (
     INIT,
     KILL,
@@ -24,10 +25,6 @@ from pytest_runcoord.processes.process import (
 )
 from runcoord.ports import Clock
 
-FIRST_PID = 1_001
-"""Pids begin here, so that none of them looks like a system process."""
-LAST_PID = 32_767
-"""The kernel's default on a small machine; numbers begin again after it."""
 MAX_PROCESSES = 20_000
 """Processes of one table: more is a scenario that forks without end."""
 MAX_EVENTS = 200_000
@@ -35,10 +32,6 @@ MAX_EVENTS = 200_000
 INIT_LABEL = "init"
 ROUNDING_SECONDS = 1e-9
 """What adding up times may lose; what is due by then is due now."""
-
-
-class TableFull(Exception):
-    """The table has no room for another process."""
 
 
 class NumberTaken(Exception):
@@ -61,7 +54,6 @@ class SimTable:
         pids: tuple[int, int] = (FIRST_PID, LAST_PID),
     ) -> None:
         self.clock = clock
-        self._first, self._highest = pids
         self.handles, self.tells_status = handles, tells_status
         self.labelled: dict[str, SimProcess] = {}
         """Scenario names of processes; a name that is used again means the newest."""
@@ -69,6 +61,8 @@ class SimTable:
         """Every process of this boot but init, ended ones too, in the order of their start."""
         self.signal_watchers: list[Callable[[SignalSent], None]] = []
         self.change_watchers: list[Callable[[SimProcess], None]] = []
+        self.hold_watchers: list[Callable[[SimProcess], None]] = []
+        """Told of each process that somebody held for a record."""
         self.schedule_watchers: list[Callable[[float], None]] = []
         """Told in how many seconds something is to happen."""
         self.init_reaps_after: float | None = 0.0
@@ -76,13 +70,11 @@ class SimTable:
         self.scan_fault: str = ""
         """What every scan meets: ``nothing``, ``denied`` or ``hangs``."""
         self._serials = itertools.count(1)
-        self._numbers: dict[tuple[str, str], dict[int, SimProcess]] = {}
-        self._last: dict[tuple[str, str], int] = {}
-        self._ever: dict[tuple[str, str], set[int]] = {}
-        """Numbers that were ever given, so that nobody looks for who has one that never was."""
-        self._events: list[tuple[float, int, Callable[[], None]]] = []
+        self._places = Places(pids)
+        self._events: list[tuple[float, int, Callable[[], None], bool]] = []
         self._event_numbers = itertools.count()
         self._happening: float | None = None
+        self._in_fiber = False
         self._boot = clock.boot_id()
 
     # --- time ---
@@ -93,23 +85,26 @@ class SimTable:
             self._restart()
         if not self._events:
             return
-        # Whoever asks in the middle of something that happened earlier sees the table as it was then.
+        if self._happening is not None and not self._in_fiber:
+            return  # one thing happens whole before the next one
         by = self.now() + ROUNDING_SECONDS
         while self._events and self._events[0][0] <= by:
-            at, _, action = heapq.heappop(self._events)
-            outer, self._happening = self._happening, at
+            at, _, action, is_fiber = heapq.heappop(self._events)
+            outer = self._happening, self._in_fiber
+            self._happening, self._in_fiber = at, is_fiber
             try:
                 action()
             finally:
-                self._happening = outer
+                self._happening, self._in_fiber = outer
 
-    def later(self, seconds: float, action: Callable[[], None]) -> None:
-        """Do something ``seconds`` from now. Time in which the machine sleeps does not count."""
+    def later(self, seconds: float, action: Callable[[], None], *, is_fiber: bool = False) -> None:
+        """Do something ``seconds`` from now. Time in which the machine sleeps does not count. A stretch of a
+        fiber looks at the table itself, and so sees what happens at the same time."""
         number = next(self._event_numbers)
         if number > MAX_EVENTS:
             raise TableFull(f"more than {MAX_EVENTS} things were to happen later")
         at = self.now() + seconds
-        heapq.heappush(self._events, (at, number, action))
+        heapq.heappush(self._events, (at, number, action, is_fiber))
         for watcher in self.schedule_watchers:
             watcher(at - self.clock.monotonic())
 
@@ -135,9 +130,7 @@ class SimTable:
     def _restart(self) -> None:
         self._boot = self.clock.boot_id()
         gone, self.everyone = self.everyone, []
-        self._numbers.clear()
-        self._last.clear()
-        self._ever.clear()
+        self._places.clear()
         self._events.clear()
         for process in gone:
             if process.life is not Life.REAPED:
@@ -149,11 +142,12 @@ class SimTable:
     def at(self, place: Place, pid: int) -> SimProcess | None:
         """Who has a pid now, ended but not reaped ones too."""
         self.settle()
-        return self._table(place).get(pid)
+        return self._numbers(place).holders.get(pid)
 
     def holder(self, place: Place, pid: int) -> SimProcess | None:
         """The same, as of what has happened already: for those who are told of changes."""
-        return self._numbers.get(place.table, {}).get(pid)
+        numbers = self._places.of(place)
+        return None if numbers is None else numbers.holders.get(pid)
 
     def by_serial(self, place: Place, serial: int) -> SimProcess | None:
         """The process with a handle, unless it was reaped."""
@@ -165,34 +159,29 @@ class SimTable:
     def here(self, place: Place) -> list[SimProcess]:
         """Every process of a place that was not reaped."""
         self.settle()
-        return list(self._table(place).values())
+        return list(self._numbers(place).holders.values())
 
     def living(self) -> Iterator[SimProcess]:
         """Every process of every place that has not ended."""
         self.settle()
         return (process for process in self.everyone if not process.ended)
 
-    def number_taken(self, place: Place, number: int) -> bool:
-        """Whether a new process cannot have this pid."""
-        table = self._table(place)
-        if number in table:
-            return True
-        return number in self._ever[place.table] and any(
-            number in (each.group, each.session) for each in table.values()
-        )
-
-    def _table(self, place: Place) -> dict[int, SimProcess]:
-        found = self._numbers.get(place.table)
+    def _numbers(self, place: Place) -> Numbers:
+        found = self._places.of(place)
         if found is None:
-            found = self._numbers[place.table] = {}
-            self._last[place.table] = self._first - 1
-            self._ever[place.table] = set()
+            found = self._places.begin(place)
             self._enter(INIT, place, None, INIT_LABEL, reaps_after=self.init_reaps_after)
         return found
 
+    def set_init_reaping(self, seconds: float | None) -> None:
+        """From now on every init reaps after so long; None: never."""
+        self.init_reaps_after = seconds
+        for numbers in self._places.all():
+            numbers.holders[INIT].reaps_after = seconds
+
     def init(self, place: Place) -> SimProcess:
         """The process that orphans of a place come to."""
-        return self._table(place)[INIT]
+        return self._numbers(place).holders[INIT]
 
     # --- starting ---
 
@@ -215,14 +204,14 @@ class SimTable:
         if parent is not None:
             place = parent.place
         place = place or Place()
-        table = self._table(place)
-        if pid and self.number_taken(place, pid):
+        numbers = self._numbers(place)
+        if pid and numbers.taken(pid):
             raise NumberTaken(f"{pid} is the number of a process, a group or a session")
-        number = pid or self._free(place)
+        number = pid or numbers.next_free()
         if parent is None:
             more.setdefault("group", number)
             more.setdefault("session", number)
-        process = self._enter(number, place, parent or table[INIT], label, **more)
+        process = self._enter(number, place, parent or numbers.holders[INIT], label, **more)
         if start is not None:
             process.start = start
         self.changed(process)
@@ -252,22 +241,12 @@ class SimTable:
             label=label,
             **more,
         )
-        self._table(place)[pid] = process
-        self._ever[place.table].update((pid, process.group, process.session))
+        self._numbers(place).enter(process)
         if parent is not None:
             self.everyone.append(process)
             parent.children.append(process)
             self.labelled[label] = process
         return process
-
-    def _free(self, place: Place) -> int:
-        number = self._last[place.table]
-        for _ in range(self._highest - self._first + 1):
-            number = number + 1 if number < self._highest else self._first
-            if not self.number_taken(place, number):
-                self._last[place.table] = number
-                return number
-        raise TableFull("every pid is taken")
 
     def new_session(self, process: SimProcess) -> None:
         """``setsid``: it leads a session and a group of its own. A group's leader cannot."""
@@ -315,11 +294,16 @@ class SimTable:
         self.settle()
         if process.life is Life.ZOMBIE:
             process.life = Life.REAPED
-            self._table(process.place).pop(process.pid, None)
+            self._numbers(process.place).holders.pop(process.pid, None)
             if process.parent is not None and process in process.parent.children:
                 process.parent.children.remove(process)
             self.changed(process)
         return process.status
+
+    def orphan(self, process: SimProcess) -> None:
+        """Its parent is gone, as after a double fork: it comes to the next subreaper, or to init."""
+        self.settle()
+        self._adopt(self._adopter(process), process)
 
     def _adopter(self, process: SimProcess) -> SimProcess:
         for above in process.line():
@@ -365,6 +349,12 @@ class SimTable:
         if result == "sent" and number:
             deliver(self, process, number)
         return result
+
+    def send_quietly(self, process: SimProcess, number: int) -> None:
+        """A signal from outside of the story: nobody is told of it."""
+        self.settle()
+        if not process.ended:
+            deliver(self, process, number)
 
     def release(self, process: SimProcess) -> None:
         """An uninterruptible wait, or the wait behind a gate, is over: what is pending takes effect."""

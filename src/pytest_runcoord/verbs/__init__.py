@@ -9,7 +9,20 @@ from functools import cache
 
 from pytest_runcoord.moments import MOMENTS
 from pytest_runcoord.subject import CAPABILITIES
-from pytest_runcoord.verbs import expectations, faults, given, many, outbox, owners, runs, time, work
+from pytest_runcoord.verbs import (
+    expectations,
+    expected_processes,
+    faults,
+    given,
+    many,
+    outbox,
+    owners,
+    process_faults,
+    processes,
+    runs,
+    time,
+    work,
+)
 from pytest_runcoord.vocabulary import Choice, Registry
 from runcoord.errors import StoreError, refusal_codes, store_error_codes
 
@@ -42,7 +55,8 @@ def build_registry() -> Registry:
         registry.axis(
             name, Choice(values), says=f"{name} of the scenario's world", default=next(iter(values))
         )
-    for module in (given, owners, runs, outbox, work, many, time, faults, expectations):
+    words = (given, owners, runs, outbox, work, processes, process_faults, many, time, faults)
+    for module in (*words, expectations, expected_processes):
         module.register(registry)
     return registry
 

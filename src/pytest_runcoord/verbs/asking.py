@@ -73,7 +73,12 @@ def handle_for(world: World, step: Step, incarnation: Incarnation, kind: str) ->
     return handle
 
 
-GIVEN_BY = {"lease": "'claim'", "execution": "'execute'", "delivery": "'dispatch'"}
+GIVEN_BY = {
+    "lease": "'claim'",
+    "execution": "'execute'",
+    "delivery": "'dispatch'",
+    "tree": "'spawn' with 'shim: true'",
+}
 """The step that gives a handle of each kind."""
 
 

@@ -60,11 +60,13 @@ def register(registry: Registry) -> None:
         example="reboot",
     )
     def reboot(world: World, step: Step) -> None:
+        world.processes.power_off = True  # nobody has time to react
         for incarnation in list(world.owners.values()):
             if incarnation.life in (Life.ALIVE, Life.PAUSED):
                 world.crash(incarnation.owner)
         world.history.add("world", "clock", "reboot")
         world.clock.reboot()
+        world.processes.power_off = False
 
     @registry.step(
         "tz",

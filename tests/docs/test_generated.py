@@ -99,5 +99,5 @@ def test_the_plugin_itself_reads_no_variable_of_the_environment() -> None:
         for path in package.rglob("*.py")
         if re.search(r"\bos\.environ|getenv", path.read_text("utf-8"))
     ]
-    # The words about time zones set TZ for a scenario and put it back; a simulated child gets a copy of it all.
+    # Words about time zones set TZ for a scenario and put it back; a simulated child gets a copy of it all.
     assert set(readers) == {"popen.py", "time.py"}

@@ -71,6 +71,8 @@ class SmallTable:
         self.born_in_scan: dict[int, Small] = {}
         """By the number of the scan: one that is born just after it."""
         self.likeness: dict[int, Likeness] = {}
+        self.needs_parent: set[int] = set()
+        """Members (by pid) only as long as their parents live."""
         self.slept = 0.0
         self.group_signals = True
 
@@ -86,6 +88,9 @@ class SmallTable:
         """0 when it has lost it."""
         alive = {each.pid for each in self.living()}
         return process.parent if process.parent in alive else 0
+
+    def belongs(self, process: Small) -> bool:
+        return process.pid not in self.needs_parent or bool(self.parent(process))
 
     def living(self) -> list[Small]:
         return [each for each in self.everyone if self.lives(each)]
@@ -136,7 +141,7 @@ class SmallTable:
         seen = [
             (each, Sighting(each.identity, each.found, "S" if each.dies else "D", "small", self.parent(each)))
             for each in self.living()
-            if each.found
+            if each.found and self.belongs(each)
         ]
         if self.scans in self.born_in_scan:
             self.everyone.append(self.born_in_scan[self.scans])
@@ -152,11 +157,15 @@ class SmallTable:
 
     def pin(self, members: Membership, pid: int) -> PinnedProcess | None:
         try:
-            return self._pinned(pid)
+            pin = self._pinned(pid)
         except ProcessGone:
             return None
+        if self.belongs(pin.process):
+            return pin
+        pin.close()
+        return None
 
-    def _pinned(self, pid: int) -> PinnedProcess:
+    def _pinned(self, pid: int) -> Pin:
         for each in self.living():
             if each.pid == pid:
                 if self.pins_open >= self.pins_left:

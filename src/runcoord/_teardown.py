@@ -106,6 +106,7 @@ class _Teardown:
         self._ledger = Ledger()
         self._own = processes.own()
         self._pins: dict[Key, PinnedProcess] = {}
+        self._ever_held: set[Key] = set()
         self._doubtful: list[tuple[ProcessIdentity, PinnedProcess]] = []
         """Recorded processes of which nothing is proved: never signalled, held to see whether they end."""
         self._everybody_seen = False
@@ -142,6 +143,8 @@ class _Teardown:
         for key in ended:
             self._pins.pop(key).close()
         scan = self._corrected(scan)
+        if scan.complete:
+            self._doubt_the_unheld(scan)
         self._ledger.see(scan, ended)
         if self._plan.rounds == 0 and self._look_at_recorded(scan):
             scan = self._corrected(scan)
@@ -159,6 +162,17 @@ class _Teardown:
         seen = {_key(each.identity) for each in members}
         members += [self._ledger.present[key].sighting for key in self._pins if key not in seen]
         return Scan(tuple(members), scan.spared, scan.unreadable, scan.complete, scan.problem)
+
+    def _doubt_the_unheld(self, scan: Scan) -> None:
+        """One that a scan saw, that could not be held, and that the next scan does not see, has ended; or it
+        lives, and nothing proves any more that it is a member."""
+        seen = {_key(each.identity) for each in (*scan.members, *scan.spared)}
+        for key in [key for key in self._ledger.present if key not in seen and key not in self._ever_held]:
+            case = self._ledger.present[key]
+            fate, _ = self._fate_of_recorded(case.sighting.identity)
+            if fate is Fate.UNKNOWN:
+                why = "nothing proves any more that it belongs to the run"
+                self._ledger.others[key[0]] = self._ledger.present.pop(key).report(fate, why)
 
     def _look_at_recorded(self, scan: Scan) -> bool:
         """Recorded processes that the scan did not find: gone, somebody else, unknown; or members after all,
@@ -195,6 +209,7 @@ class _Teardown:
             sighting = Sighting(identity, frozenset({Found.RECORDED}), look.state, look.name)
             self._ledger.add(sighting)
             self._pins[_key(identity)] = pin
+            self._ever_held.add(_key(identity))
             return None, ""
         self._doubtful.append((identity, pin))
         return Fate.UNKNOWN, look.why or "nothing proves that this is the recorded process"
@@ -216,13 +231,14 @@ class _Teardown:
     # --- signalling ---
 
     def _signal_all(self, scan: Scan, phase: Phase) -> None:
-        """The group in one step first, where that is safe; then everybody else, each through its pin."""
+        """Hold everybody first: what proves that one is a member may be a parent that the first signal ends.
+        Then the group in one step, where that is safe; then everybody else, each through its pin."""
+        held = [key for key in self._ledger.present if key in self._pins or self._pin(key)]
         excused = self._cleaning_up() if phase is Phase.ASK else frozenset()
         self._everybody_seen = self._everybody_seen or scan.complete
         at_once = self._signal_group(scan, phase)
-        for key, case in self._ledger.present.items():
-            if key not in self._pins and not self._pin(key):
-                continue
+        for key in held:
+            case = self._ledger.present[key]
             if key in at_once or (phase is Phase.ASK and (ASKING in case.signals or key[0] in excused)):
                 continue
             for name in _IN_PHASE[phase]:
@@ -294,6 +310,7 @@ class _Teardown:
         if pin is None:
             return False
         self._pins[key] = pin
+        self._ever_held.add(key)
         case.why = ""
         return True
 

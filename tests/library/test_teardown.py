@@ -246,6 +246,27 @@ def test_without_handles_nobody_is_signalled_and_those_that_live_are_named() -> 
     assert report.left[0].why == "no more handles"
 
 
+def test_a_member_that_only_its_parent_proves_is_held_before_the_parent_is_signalled() -> None:
+    child = Small(102, frozenset({Found.DESCENDANT}), takes=0.5, parent=LEADER)
+    table = SmallTable(Small(LEADER), child)
+    table.needs_parent = {102}
+    report = torn_down(table)
+    assert fates(report) == {LEADER: Fate.ASKED, 102: Fate.ASKED}
+    assert table.living() == []
+
+
+def test_one_that_could_not_be_held_and_is_no_member_any_more_is_not_called_ended() -> None:
+    child = Small(102, frozenset({Found.DESCENDANT}), parent=LEADER)
+    table = SmallTable(Small(LEADER), child)
+    table.needs_parent = {102}
+    table.pins_left = 1
+    table.likeness[102] = Likeness.UNKNOWN
+    report = torn_down(table)
+    assert fates(report) == {LEADER: Fate.ASKED, 102: Fate.UNKNOWN}
+    assert [each.pid for each in report.left] == [102]
+    assert table.sent(child) == []
+
+
 def test_few_handles_are_used_again_and_again() -> None:
     table = SmallTable(*(Small(pid, COOKIE_ONLY) for pid in range(102, 112)))
     table.pins_left = 3

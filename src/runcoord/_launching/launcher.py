@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import socket
@@ -39,10 +40,10 @@ class ShimLauncher:
                 " hangs on",
                 remedy="Set sys.executable to the path of one.",
             )
-        if self._processes is None:
-            self._processes = open_processes()
         terminal = Terminal.open() if order.terminal else None
         try:
+            if self._processes is None:
+                self._processes = open_processes()
             channel, process = _started(order, "terminal" if terminal else "session")
         except OSError as error:
             if terminal is not None:
@@ -58,9 +59,9 @@ class ShimLauncher:
 def _started(order: LaunchOrder, mode: str) -> tuple[Channel, subprocess.Popen[bytes]]:
     ours, theirs = socket.socketpair()
     with ours, theirs:
-        channel = Channel(fcntl.fcntl(ours, fcntl.F_DUPFD_CLOEXEC, LOWEST_DESCRIPTOR))
+        channel = Channel(_moved(ours))
         try:
-            far = fcntl.fcntl(theirs, fcntl.F_DUPFD_CLOEXEC, LOWEST_DESCRIPTOR)
+            far = _moved(theirs)
             try:
                 command = [sys.executable, "-I", "-S", str(START), str(far), mode]
                 process = subprocess.Popen(command, env=_environment(order), pass_fds=(far,))
@@ -70,6 +71,16 @@ def _started(order: LaunchOrder, mode: str) -> tuple[Channel, subprocess.Popen[b
             channel.close()
             raise
     return channel, process
+
+
+def _moved(end: socket.socket) -> int:
+    """A copy with a number out of the way. Raises ``OSError``."""
+    try:
+        return fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, LOWEST_DESCRIPTOR)
+    except OSError as error:
+        if error.errno == errno.EINVAL:  # no number as high as that is allowed
+            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE)) from None
+        raise
 
 
 def _environment(order: LaunchOrder) -> dict[str, str]:

@@ -44,8 +44,8 @@ def tear_down_without_shim(
         report = tear_down(processes, membership, grace=grace, clock=time, sleeper=time, hurried=hurried)
     except InvalidRequest as error:
         report = TeardownReport(emptied=False, problems=(error.problem,))
-    problem = "the process that the run hung on was gone; the rest was found by cookie"
+    problems = ["the process that the run hung on was gone; the rest was found by cookie", *report.problems]
     if leader is not None and all(each.fate is not Fate.SPARED for each in report.processes):
         with contextlib.suppress(ProcessError, InvalidRequest):
             processes.signal_group(leader, signal.SIGKILL)
-    return replace(report, problems=(problem, *report.problems))
+    return replace(report, problems=tuple(problems))

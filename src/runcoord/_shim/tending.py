@@ -56,6 +56,8 @@ class Tending:
         """The gate was opened, and it is not known yet whether the command could be executed."""
         self._executed = False
         self._heard = b""
+        self._pending: list[dict[str, Any]] = []
+        """Messages that have come and are not followed yet."""
         self._told_end = self._by_itself = self._closed = self._recorded = self._hurried = False
         self._told_interruptions = 0
         self._report: TeardownReport | None = None
@@ -78,18 +80,25 @@ class Tending:
     # --- what the coordinator asks ---
 
     def _follow_messages(self) -> None:
-        for message in self._attention.lines.pull():
+        self._pending += self._attention.lines.pull()
+        while self._pending:
+            message = self._pending.pop(0)
             match message.get("do"):
                 case "open":
                     self._open(message)
                 case "tear_down":
                     self._tear_down(float(message["grace"]))
-                case "hurry":
-                    self._hurried = True
                 case "continue":
                     self._continue()
-                case "close":
-                    self._closed, self._recorded = True, bool(message["recorded"])
+                case _:
+                    self._follow_at_any_time(message)
+
+    def _follow_at_any_time(self, message: dict[str, Any]) -> None:
+        """Also during a teardown."""
+        if message.get("do") == "hurry":
+            self._hurried = True
+        elif message.get("do") == "close":
+            self._closed, self._recorded = True, bool(message["recorded"])
 
     def _open(self, order: dict[str, Any]) -> None:
         if self._gate is None:
@@ -194,14 +203,9 @@ class Tending:
             self._children.look()
         self._tell_interruptions()
         if not self._attention.lines.ended:
-            self._follow_messages_of_teardown()
-
-    def _follow_messages_of_teardown(self) -> None:
-        for message in self._attention.lines.pull():
-            if message.get("do") == "hurry":
-                self._hurried = True
-            elif message.get("do") == "close":
-                self._closed, self._recorded = True, bool(message["recorded"])
+            self._pending += self._attention.lines.pull()
+        for message in self._pending:
+            self._follow_at_any_time(message)
 
     def _membership(self) -> Membership:
         leader, me = self._children.leader, os.getpid()
@@ -221,7 +225,9 @@ class Tending:
             self._gate = None
 
     def _end(self) -> None:
-        told = self._report is not None and self._closed and self._recorded
+        # Without an exec the coordinator knows all there is to know, though it asked for no teardown.
+        finished = self._report is not None or not (self._executed or self._executing)
+        told = finished and self._closed and self._recorded
         if self._report is None:
             self._tear_down(self._grace())
         self._attention.lines.push()

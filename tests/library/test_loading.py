@@ -12,6 +12,7 @@ import pytest
 
 import runcoord
 import runcoord._git
+import runcoord._launching
 
 SECONDS = 60.0
 """Longest time that a process of a test may take; only a fault takes that long."""
@@ -66,7 +67,9 @@ def test_opening_a_coordinator_and_looking_loads_nothing_that_only_others_need(t
     assert loaded & {"hashlib", "random", *NOT_FOR_EVERYBODY} == set()
 
 
-@pytest.mark.parametrize("package", [runcoord, runcoord._git], ids=lambda package: package.__name__)
+@pytest.mark.parametrize(
+    "package", [runcoord, runcoord._git, runcoord._launching], ids=lambda package: package.__name__
+)
 def test_types_and_places_of_late_names_agree(package: Any) -> None:
     """What a type checker reads, what is found late, and ``__all__`` are three lists of the same names."""
     tree = ast.parse(Path(package.__file__).read_text("utf-8"))

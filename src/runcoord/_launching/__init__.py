@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from runcoord._launching.last_words import read_last_words
-from runcoord._launching.launcher import ShimLauncher
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from runcoord._launching.last_words import read_last_words
+    from runcoord._launching.launcher import ShimLauncher
+
+else:  # recovery reads last words and launches nothing
+    from runcoord._late import LateNames
+
+    _NAMES = LateNames(__name__, {"last_words": ("read_last_words",), "launcher": ("ShimLauncher",)})
+    __getattr__ = _NAMES.find
+
 
 __all__ = ["ShimLauncher", "read_last_words"]

@@ -33,10 +33,15 @@ class Terminal:
         """Wait, for a bounded time, until the text stands there; gives where it ends."""
         deadline = time.monotonic() + SECONDS
         while text not in self.shown[after:]:
-            assert time.monotonic() < deadline and self._read(0.2), (
-                f"{text!r} is not in {self.shown[after:]!r}"
-            )
+            more = time.monotonic() < deadline and self._read(0.2)
+            assert more, f"{text!r} is not in {self.shown[after:]!r}"
         return self.shown.index(text, after) + len(text)
+
+    def looks(self, seconds: float) -> None:
+        """Read what comes within this time."""
+        deadline = time.monotonic() + seconds
+        while (left := deadline - time.monotonic()) > 0 and self._read(left):
+            pass
 
     def ends(self) -> int:
         """Read until its end; gives its exit status."""

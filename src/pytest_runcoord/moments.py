@@ -22,6 +22,9 @@ TRANSACTIONS = {
     "publish": "a note is written to the outbox",
     "finish": "the outcome is recorded together with its event",
     "stop": "a stop is made durable",
+    "take-over": "a run is taken over, to deal with its processes",
+    "intend": "the intent of a round of signals by recovery is written down",
+    "defer": "the clean-up of a run is put off",
     "recover": "a batch of recoverable runs is ended",
     "digest": "the digest of held events is written",
     "dispatch": "events are claimed for delivery",
@@ -30,6 +33,7 @@ TRANSACTIONS = {
     "refuse": "a refusal for good is recorded",
     "replay": "a held event is made due again",
     "prune": "old runs are removed",
+    "forget-owner": "an owner that is proved dead, and holds nothing, is removed",
 }
 
 PROCESSES = {

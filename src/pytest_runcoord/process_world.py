@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from pytest_runcoord.history import History
 from pytest_runcoord.incarnation import Incarnation, Life
 from pytest_runcoord.probed_ports import Probe
-from pytest_runcoord.processes import Place, SignalSent, SimProcess, SimProcesses, SimTable
+from pytest_runcoord.processes import Place, Sight, SignalSent, SimProcess, SimProcesses, SimTable
 from pytest_runcoord.processes.launching import SimLauncher
 from pytest_runcoord.processes.plans import Plan
 from pytest_runcoord.processes.shim import SimShim
@@ -185,6 +185,16 @@ class ProcessWorld:
         crashed = incarnation.life is Life.CRASHED
         self.table.exit(seat.processes.process, -9 if crashed else 0)
         seat.launcher.owner_is_gone()
+
+    def mend(self) -> None:
+        """What hangs, or cannot be read for a while, can be looked at from now on. What a system does not
+        permit, and what cannot be killed, stays so."""
+        if self._table is None:
+            return
+        self._table.scan_fault = ""
+        for process in self._table.everyone:
+            if process.sight is Sight.HANGS:
+                process.sight = Sight.PLAIN
 
     def end(self) -> None:
         """The scenario is over."""

@@ -295,11 +295,15 @@ class _Run:
             place.takes = 0.0
             if place.behaviour in PASSING:
                 place.behaviour = "accepts"
+        world.processes.mend()
 
     def _quiet(self) -> bool:
         """Everything has converged, as the invariant of that name understands it."""
         snapshot, now = self._world.snapshot(), self._world.instant()
-        runs = all(run.outcome is not None or claimable(run, now) for run in snapshot.runs.values())
+        runs = all(
+            (run.outcome is not None or claimable(run, now)) and run.cleanup != "pending"
+            for run in snapshot.runs.values()
+        )
         events = all(event.state in ("delivered", "held") for event in snapshot.events.values())
         return runs and events
 

@@ -17,6 +17,7 @@ from pytest_runcoord.invariants.delivery import (
     SameEventSameBytes,
 )
 from pytest_runcoord.invariants.ownership import EpochRises, LiveLeaseKept, OwnerTold, StaleOwnerRefused
+from pytest_runcoord.invariants.processes import PROCESS_INVARIANTS
 from pytest_runcoord.invariants.progress import (
     BoundedAndClean,
     Converges,
@@ -52,6 +53,7 @@ INVARIANTS: tuple[type[Invariant], ...] = (
     WorkInProportion,
     NoSilentZero,
     BoundedAndClean,
+    *PROCESS_INVARIANTS,
 )
 
 __all__ = ["INVARIANTS", "IdleIsFree", "Invariant", "Violated", "Watch"]

@@ -55,6 +55,12 @@ class Converges(Invariant):
                     expected="given to one who claims until nothing is left",
                     seen=f"still {run.state}",
                 )
+            if run.cleanup == "pending":
+                self.fail(
+                    f"what {run.run_id} left running was never dealt with",
+                    expected="nothing left, or survivors that are named, after the faults stopped",
+                    seen="a clean-up that is still pending",
+                )
         for event in snapshot.events.values():
             self.exercised += 1
             if event.state not in ("delivered", "held"):

@@ -1,0 +1,202 @@
+"""Invariants about processes: who is signalled, what is written down, who is left."""
+
+from __future__ import annotations
+
+from pytest_runcoord.history import Entry
+from pytest_runcoord.invariants.base import Invariant
+from pytest_runcoord.processes import SimProcess
+from pytest_runcoord.subject import RunSeen, Snapshot
+
+RESULT_WRITTEN = frozenset({"after-defer", "after-recover"})
+"""Moments at which what came of a round of signals is durable."""
+
+
+def was_handed_over(process: SimProcess, cookie: str) -> bool:
+    """Whether it, or one above it, carries the marker that spares it from this run's teardown."""
+    line = (process, *process.line())
+    return any(each.environment.get("RUNCOORD_HANDED_OVER") == cookie for each in line)
+
+
+class _AboutProcesses(Invariant):
+    needs = frozenset({"processes"})
+
+    def left_of(self, run: str) -> list[SimProcess]:
+        """Processes that truly belong to a run, live, and were not handed over."""
+        processes = self.world.processes
+        if not processes.used:
+            return []
+        cookie = processes.cookie_of(run)
+        return [each for each in processes.living_of(run) if not was_handed_over(each, cookie)]
+
+    def had_any(self, run: str) -> bool:
+        """Whether a process ever belonged to the run."""
+        processes = self.world.processes
+        return processes.used and any(each.run == run for each in processes.table.everyone)
+
+
+class NoStrangerSignalled(_AboutProcesses):
+    id = "no-stranger-signalled"
+    says = "No signal to a process not proved to be the run's own at that moment."
+    hears = frozenset({"signal"})
+
+    def see(self, entry: Entry, before: Snapshot) -> None:
+        self.exercised += 1
+        if entry.status != "sent":
+            return
+        if not entry.data["of"]:
+            self.fail(
+                f"{entry.actor} signalled a stranger: {entry.what}",
+                expected="no signal to a process that belongs to no run",
+                seen=f"sent to pid {entry.data['pid']}, taken for one of {entry.data['meant'] or 'a run'}",
+            )
+
+    def end(self, snapshot: Snapshot) -> None:
+        # A stranger that was held for a record, and not signalled, is what this is about too.
+        self.exercised += self.world.processes.strangers_met
+
+
+class NothingOfOthers(_AboutProcesses):
+    id = "nothing-of-others"
+    says = "Parent, siblings, same-named processes, other runs and what was handed over are untouched."
+    hears = frozenset({"signal"})
+
+    def see(self, entry: Entry, before: Snapshot) -> None:
+        of, meant = entry.data["of"], entry.data["meant"]
+        processes = self.world.processes
+        others = [each for each in processes.table.everyone if each.run != of and not each.ended]
+        self.exercised += bool(others)
+        if entry.status != "sent" or not of or not meant:
+            return
+        if not self._is_inside(of, meant):
+            self.fail(
+                f"{entry.actor} signalled a process of another run: {entry.what}",
+                expected=f"only processes of {meant}",
+                seen=f"one of {of}",
+            )
+        [process] = [each for each in processes.table.everyone if each.serial == entry.data["serial"]]
+        if was_handed_over(process, processes.cookie_of(meant)):
+            self.fail(
+                f"{entry.actor} signalled what was handed over: {entry.what}",
+                expected=f"no signal for {meant}",
+                seen="sent",
+            )
+
+    def _is_inside(self, run: str, outer: str) -> bool:
+        """Whether a run is the other one, or was started in it."""
+        inside = self.world.processes.inside
+        at: str | None = run
+        for _ in range(len(inside) + 1):
+            if at == outer:
+                return True
+            at = inside.get(at or "")
+        return False
+
+
+class AuditBeforeSignal(_AboutProcesses):
+    id = "audit-before-signal"
+    says = "A durable intent precedes every signal that recovery sends, and its result follows."
+    needs = frozenset({"processes", "ports", "recovery"})
+    hears = frozenset({"signal", "moment", "verb", "world"})
+
+    def __init__(self, *world: object) -> None:
+        super().__init__(*world)  # type: ignore[arg-type]
+        self._intended: set[str] = set()
+        """Owners with an intent that is durable and has no result."""
+        self._bare: dict[str, list[Entry]] = {}
+        """Signals that owners sent without one; a teardown of their own tree needs none."""
+
+    def see(self, entry: Entry, before: Snapshot) -> None:
+        actor = entry.actor
+        if entry.kind == "signal":
+            if actor not in self.world.owners:
+                return  # a shim ends its own tree
+            if actor in self._intended:
+                self.exercised += 1
+            else:
+                self._bare.setdefault(actor, []).append(entry)
+        elif entry.kind == "moment" and entry.what == "after-intend":
+            self._intended.add(actor)
+        elif entry.kind == "moment" and entry.what in RESULT_WRITTEN:
+            self._intended.discard(actor)
+        elif entry.kind == "world" and entry.what == "crash":
+            self._intended.discard(actor)  # unknown what came of it, and said so by the open audit
+        elif entry.kind == "verb":
+            self._end_of_verb(entry)
+
+    def _end_of_verb(self, entry: Entry) -> None:
+        bare = self._bare.pop(entry.actor, [])
+        if entry.what != "tear_down":
+            self._refuse(bare)
+        if entry.status == "ok" and entry.actor in self._intended and entry.what in ("recover", "startup"):
+            self.fail(
+                f"{entry.actor} never wrote down what came of its signals",
+                expected="the result after the intent",
+                seen="a sweep that ended without it",
+            )
+
+    def end(self, snapshot: Snapshot) -> None:
+        for bare in self._bare.values():
+            self._refuse(bare)
+
+    def _refuse(self, bare: list[Entry]) -> None:
+        for entry in bare:
+            self.fail(
+                f"{entry.actor} signalled without having written it down: {entry.what}",
+                expected="a durable intent before the first signal",
+                seen="none",
+            )
+
+
+class NoOrphanLeft(_AboutProcesses):
+    id = "no-orphan-left"
+    says = "After a run ends none of its processes lives, or the survivor is named."
+
+    def end(self, snapshot: Snapshot) -> None:
+        for run in snapshot.runs.values():
+            if run.outcome is None or not self.had_any(run.run_id):
+                continue
+            self.exercised += 1
+            unnamed = [each for each in self.left_of(run.run_id) if not _is_named(run, each)]
+            if unnamed:
+                self.fail(
+                    f"processes of {run.run_id} live on, and nobody says so",
+                    expected="none, or each of them named as a survivor",
+                    seen=", ".join(map(repr, unnamed[:10])),
+                )
+
+
+class OutcomeAfterQuiescence(_AboutProcesses):
+    id = "outcome-after-quiescence"
+    says = "The outcome is not recorded while the run's tree still works unreported."
+
+    def compare(self, before: Snapshot, after: Snapshot) -> None:
+        if not self.world.processes.used:
+            return
+        for run_id, run in after.runs.items():
+            earlier = before.runs.get(run_id)
+            if run.outcome is None or (earlier is not None and earlier.outcome is not None):
+                continue
+            if not self.had_any(run_id):
+                continue
+            self.exercised += 1
+            left = self.left_of(run_id)
+            if left and run.cleanup != "pending" and not all(_is_named(run, each) for each in left):
+                self.fail(
+                    f"the outcome of {run_id} was recorded while its processes worked on",
+                    expected="their end first, or that they are named, or a clean-up that is pending",
+                    seen=f"{run.outcome}, clean-up {run.cleanup or 'none'}, alive: {left[:10]!r}",
+                )
+
+
+def _is_named(run: RunSeen, process: SimProcess) -> bool:
+    """Whether a process is among the survivors that a run names, or may be among those it only counts."""
+    return process.pid in run.survivors or run.survivors_unnamed > 0 or None in run.survivors
+
+
+PROCESS_INVARIANTS: tuple[type[Invariant], ...] = (
+    NoStrangerSignalled,
+    AuditBeforeSignal,
+    NoOrphanLeft,
+    OutcomeAfterQuiescence,
+    NothingOfOthers,
+)

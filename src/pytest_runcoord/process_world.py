@@ -164,6 +164,14 @@ class ProcessWorld:
             found = self._seats[id(incarnation)] = Seat(processes, SimLauncher(self, processes, sleeper))
         return found
 
+    def within_sight(self, one: Incarnation, other: Incarnation) -> bool:
+        """Whether pids of one mean something to the other: one machine, and one set of namespaces."""
+        return self._place(one) == self._place(other)
+
+    def _place(self, incarnation: Incarnation) -> Place:
+        seat = self._seats.get(id(incarnation))
+        return self.place_of(incarnation.owner) if seat is None else seat.processes.process.place
+
     def shims(self) -> Iterable[SimShim]:
         """Every shim of this world, oldest first."""
         return (shim for seat in self._seats.values() for shim in seat.launcher.shims)

@@ -249,6 +249,14 @@ class World:
                 watcher(before, after, wrote)
         return values
 
+    def provably_dead(self, owner_id: str, by: str) -> bool:
+        """Whether one incarnation has ended, and another one could see that: it is on the same machine."""
+        known = {each.owner_id: each for each in self.incarnations}
+        dead, prover = known.get(owner_id), known.get(by)
+        if dead is None or prover is None or dead.life not in (Life.CRASHED, Life.CLOSED):
+            return False
+        return self.processes.within_sight(dead, prover)
+
     # --- time ---
 
     def instant(self) -> Instant:

@@ -123,6 +123,8 @@ class LiveLeaseKept(Invariant):
             end = self._ends.get(run_id, was.lease)
             if seen is None or was.lease is None or end is None or passed(end, now):
                 continue
+            if self.world.provably_dead(was.owner, seen.owner):
+                continue
             if seen.owner not in ("", was.owner) or self._ended_by_another(was, seen):
                 self.fail(
                     f"the live lease of {was.owner} on {run_id} was taken",

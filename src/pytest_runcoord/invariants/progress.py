@@ -6,6 +6,7 @@ import json
 
 from pytest_runcoord.deadlines import claimable, implausible, passed, recoverable
 from pytest_runcoord.history import Entry
+from pytest_runcoord.incarnation import Life
 from pytest_runcoord.invariants.base import Invariant
 from pytest_runcoord.subject import EventSeen, RunSeen, Snapshot
 from runcoord.ports import BadRow, Instant
@@ -126,13 +127,18 @@ class IdleIsFree(Invariant):
 
     def __init__(self, *world: object) -> None:
         super().__init__(*world)  # type: ignore[arg-type]
-        self.sweeps_looked_at = 0
+        self._ended_owners = 0
+        """Owners that had ended by the last sweep; what is stored of newer ones the next one removes."""
 
     def sweep(self, before: Snapshot, after: Snapshot, rows: int | None) -> None:
         """One sweep in which nothing else happened."""
         now = self.world.instant()
+        before_that = self._ended_owners
+        self._ended_owners = sum(each.life in (Life.CRASHED, Life.CLOSED) for each in self.world.incarnations)
         busy = (
-            any(recoverable(run, now) or implausible(run.lease, now) for run in before.runs.values())
+            self._ended_owners != before_that
+            or any(run.outcome is not None and run.cleanup == "pending" for run in before.runs.values())
+            or any(recoverable(run, now) or implausible(run.lease, now) for run in before.runs.values())
             or any(event.state in ("pending", "sending") for event in before.events.values())
             or before.runs.keys() != after.runs.keys()
             or (

@@ -33,11 +33,12 @@ LADDER: tuple[frozenset[str], ...] = (
             "runcoord._ticker",
         }
     ),
-    frozenset({"runcoord._lookups", "runcoord._registration"}),
+    frozenset({"runcoord._lookups", "runcoord._probing", "runcoord._registration"}),
     frozenset({"runcoord._async_calls", "runcoord._coordinator", "runcoord._teardown"}),
     frozenset({"runcoord._sender", "runcoord._shim"}),
     frozenset({"runcoord._heartbeat", "runcoord._launching", "runcoord._outbox"}),
-    frozenset({"runcoord._cleaning"}),
+    frozenset({"runcoord._ending_trees", "runcoord._putting_back"}),
+    frozenset({"runcoord._cleaning", "runcoord._deaths"}),
     frozenset(
         {
             "runcoord._executor",

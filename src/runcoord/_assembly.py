@@ -9,15 +9,19 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from runcoord._bounded import ThreadBounded
+from runcoord._cleaning import Cleaner
 from runcoord._clock import SystemClock, SystemIds, SystemSleeper, new_owner_id
 from runcoord._coordinator import RunVerbs
 from runcoord._core import limits
 from runcoord._core.model import Delivery
 from runcoord._core.settings import Settings
 from runcoord._core.submission import require_count, require_id
+from runcoord._deaths import Deaths
+from runcoord._ending_trees import Trees
 from runcoord._executor import Execution, ExecutionReport, Executor, Work
 from runcoord._maintenance import Maintenance
 from runcoord._outbox import DrainReport, Outbox
+from runcoord._probing import Probes
 from runcoord._recoverer import Recoverer, SweepReport
 from runcoord._stores.sqlite import open_sqlite
 from runcoord._supervisor.commanding import Commands
@@ -64,12 +68,17 @@ class Coordinator(RunVerbs, Commands):
         sending = ports.bounded or ThreadBounded(limits.MAX_STUCK_DESTINATIONS)
         self._outbox = Outbox(store, clock, owner, destinations, sending, self.registration)
         self._executor = Executor(self, self._outbox, bounded, sleeper)
+        # Of their own, for the same reason.
+        probes = Probes(self.table, ports.bounded or ThreadBounded(limits.MAX_STUCK_PROBES))
+        cleaner = Cleaner(self, probes, Trees(probes, clock, sleeper))
         self.maintenance = Maintenance(
             self._outbox,
             clock,
             settings.sweep,
-            by_hand=Recoverer(self, self._outbox),
-            by_timer=Recoverer(self, self._outbox, held_here=self._executor.holds),
+            by_hand=Recoverer(self, self._outbox, Deaths(self, probes), cleaner),
+            by_timer=Recoverer(
+                self, self._outbox, Deaths(self, probes), cleaner, held_here=self._executor.holds
+            ),
         )
         self.on_event = self.maintenance.deliver_soon
         self._ticker: Ticker | None = None

@@ -1,9 +1,12 @@
-"""The periodic sweep: end what nobody owns any more, tell the operator, deliver, prune.
+"""The periodic sweep: end what nobody owns any more, tell the operator, deliver, clean up, prune.
 
 Level-triggered: it acts on what is stored now, not on what happened. Every unfinished run belongs to
 exactly one of: claimable (accepted, or claimed with an expired lease), live-leased, recoverable (running
 with an expired lease). Only the last is the sweep's to change; and of those a sweep that a timer made defers
 for a moment what this very process is working on, so that its holder can take the lease again.
+
+A lease counts as expired when its owner's process is proved dead. A run whose processes were recorded is not
+ended before they are dealt with; that takes longest, and so comes after what is due was delivered.
 """
 
 from __future__ import annotations
@@ -13,20 +16,19 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from runcoord._changes import Groups, changes_of
+from runcoord._cleaning import Cleaned, Cleaner
 from runcoord._coordinator import RunVerbs, instant
 from runcoord._core import limits, requests
 from runcoord._core.decide import decide
 from runcoord._core.events import digest_event
 from runcoord._core.model import Outcome, Run
+from runcoord._core.process_rules import may_take_over
+from runcoord._deaths import ROW_ERRORS, Deaths, Freed, Vitality
 from runcoord._log import say
 from runcoord._outbox import DrainReport, Outbox
-from runcoord.errors import Refused, UndecodableRow, VersionConflict
-from runcoord.ports import BadRow, Change
+from runcoord.ports import BadRow, Change, Owner
 
 log = logging.getLogger("runcoord.recovery")
-
-ROW_ERRORS = (VersionConflict, UndecodableRow, Refused)
-"""What is the matter with one row, not with the store."""
 
 
 @dataclass(slots=True)
@@ -40,6 +42,24 @@ class SweepReport:
     """Leases of an earlier boot whose expiry lay further ahead than any can; cut to the longest lease."""
     deferred: int = 0
     """Runs with an expired lease that this process is working on, left to their holder for a moment."""
+    proved_dead: int = 0
+    """Owners whose processes are proved to be gone; what they held was free at once."""
+    given_back: int = 0
+    """Claimed runs of dead owners, which can be claimed again."""
+    redelivered: int = 0
+    """Deliveries that dead owners had under way, due again at once."""
+    recovered: int = 0
+    """Runs that ended as their commands had ended by themselves: completed or failed."""
+    cleaned: int = 0
+    """Runs whose processes were dealt with, or given up, in this sweep."""
+    killed: int = 0
+    """Processes that recovery ended."""
+    cleanup_deferred: int = 0
+    """Runs whose processes could not be dealt with now; tried again later, a bounded number of times."""
+    survived: int = 0
+    """Runs with processes that may be alive, and are named in :attr:`Run.cleanup`; nothing more is tried."""
+    unaudited: int = 0
+    """Runs of which nobody was signalled, because the intent could not be written down."""
     pruned: int = 0
     """Old runs removed, with all that belongs to them."""
     pruned_summaries: int = 0
@@ -62,10 +82,15 @@ class Recoverer:
     """
 
     def __init__(
-        self, verbs: RunVerbs, outbox: Outbox, held_here: Callable[[str], bool] = lambda run_id: False
+        self,
+        verbs: RunVerbs,
+        outbox: Outbox,
+        deaths: Deaths,
+        cleaner: Cleaner,
+        held_here: Callable[[str], bool] = lambda run_id: False,
     ) -> None:
-        self._verbs = verbs
-        self._outbox = outbox
+        self._verbs, self._outbox = verbs, outbox
+        self._deaths, self._cleaner = deaths, cleaner
         self._held_here = held_here
         self._deferred: dict[str, float] = {}
         """Since when (monotonic) a run is left to its holder here."""
@@ -73,8 +98,9 @@ class Recoverer:
     def sweep(self) -> SweepReport:
         """One sweep, bounded. A row that fails falls out alone; the rest goes on."""
         report = SweepReport()
-        self._recover(report)
+        freed = self._recover(report)
         report.drain = self._outbox.drain()
+        self._clean(freed, report)
         self._write_digest(report)
         if report.digest:
             report.drain.add(self._outbox.drain(seconds=limits.DIGEST_DRAIN_SECONDS))
@@ -86,8 +112,9 @@ class Recoverer:
 
     # --- runs ---
 
-    def _recover(self, report: SweepReport) -> None:
-        after = ""
+    def _recover(self, report: SweepReport) -> Freed:
+        """End what nobody owns any more; gives what is left to do about processes."""
+        after, freed, owners = "", Freed(), list[Owner]()
         before, self._deferred = self._deferred, {}
         for page in range(limits.SWEEP_PAGES):
             with self._verbs.store.view("read-recoverable") as view:
@@ -96,21 +123,46 @@ class Recoverer:
                 if page == 0:
                     bad: list[BadRow] = []
                     view.load_runs(view.claimable(now, limits.WAITING_LOOKED_AT), bad)
+                    owners = self._deaths.read(view, bad)
                     _note_bad(report, bad)
+            if page == 0 and owners:
+                freed = self._free(owners, report)
             if not found:
-                return
+                return freed
             after = found[-1]
             due = [run_id for run_id in found if not self._defers(run_id, before)]
             report.deferred += len(found) - len(due)
             for start in range(0, len(due), limits.RECOVERY_BATCH):
                 batch = due[start : start + limits.RECOVERY_BATCH]
                 try:
-                    self._recover_batch(batch, report)
+                    self._recover_batch(batch, freed, report)
                 except ROW_ERRORS:
-                    self._recover_singly(batch, report)
+                    self._recover_singly(batch, freed, report)
             if len(found) < limits.RECOVERY_PAGE:
-                return
+                return freed
         report.unfinished = True
+        return freed
+
+    def _free(self, owners: list[Owner], report: SweepReport) -> Freed:
+        freed = self._deaths.settle(owners)
+        report.proved_dead += freed.dead
+        report.given_back += freed.given_back
+        report.redelivered += freed.deliveries
+        report.retried += freed.retried
+        _note_ended(report, freed.ended)
+        _note_bad(report, freed.bad)
+        return freed
+
+    def _clean(self, freed: Freed, report: SweepReport) -> None:
+        """Deal with processes, and deliver what that ended."""
+        if not freed.tended:
+            return
+        seen = self._deaths.seen
+        cleaned = self._cleaner.clean(freed.tended, lambda owner: seen.get(owner) is Vitality.ALIVE)
+        _note_cleaned(report, cleaned)
+        self._deaths.forget(freed)
+        if cleaned.ended:
+            report.drain.add(self._outbox.drain())
 
     def _defers(self, run_id: str, before: dict[str, float]) -> bool:
         """Whether a run is left to its holder in this process, which it is for a bounded time."""
@@ -121,18 +173,19 @@ class Recoverer:
         self._deferred[run_id] = since
         return now - since < limits.DEFER_SECONDS
 
-    def _recover_singly(self, run_ids: list[str], report: SweepReport) -> None:
+    def _recover_singly(self, run_ids: list[str], freed: Freed, report: SweepReport) -> None:
         """A batch that failed as a whole is done one by one, so that only the bad row stays behind."""
         for run_id in run_ids:
             try:
-                self._recover_batch([run_id], report)
+                self._recover_batch([run_id], freed, report)
             except ROW_ERRORS as error:
                 _note_bad(report, [BadRow("runs", run_id, error.problem)])
 
-    def _recover_batch(self, run_ids: list[str], report: SweepReport) -> None:
+    def _recover_batch(self, run_ids: list[str], freed: Freed, report: SweepReport) -> None:
         bad: list[BadRow] = []
         ended: list[Run] = []
-        counted = SweepReport()
+        tended: dict[str, str] = {}
+        retried = 0
         with self._verbs.store.transaction("recover") as tx:
             now = instant(self._verbs.clock)
             groups = Groups(tx)
@@ -148,18 +201,14 @@ class Recoverer:
                 changes.extend(made)
                 if decision.changed:
                     ended.append(decision.run)
-                    counted.retried += decision.successor is not None
+                    retried += decision.successor is not None
+                elif may_take_over(run, "", now):
+                    tended[run.run_id] = ""
             tx.save(changes)
-        bad += groups.bad
-        for run in ended:
-            counted.interrupted += run.outcome is Outcome.INTERRUPTED
-            counted.stopped += run.outcome is Outcome.STOPPED
-            counted.capped += run.outcome is None
-        report.interrupted += counted.interrupted
-        report.stopped += counted.stopped
-        report.retried += counted.retried
-        report.capped += counted.capped
-        _note_bad(report, bad)
+        freed.tended = tended | freed.tended
+        report.retried += retried
+        _note_ended(report, ended)
+        _note_bad(report, bad + groups.bad)
 
     # --- the operator ---
 
@@ -206,3 +255,23 @@ class Recoverer:
 def _note_bad(report: SweepReport, bad: list[BadRow]) -> None:
     report.bad_count += len(bad)
     report.bad.extend(bad[: limits.BAD_ROWS_NAMED - len(report.bad)])
+
+
+def _note_ended(report: SweepReport, runs: list[Run]) -> None:
+    for run in runs:
+        report.interrupted += run.outcome is Outcome.INTERRUPTED
+        report.stopped += run.outcome is Outcome.STOPPED
+        report.recovered += run.outcome in (Outcome.COMPLETED, Outcome.FAILED)
+        report.capped += run.outcome is None
+
+
+def _note_cleaned(report: SweepReport, cleaned: Cleaned) -> None:
+    report.cleaned += cleaned.done
+    report.killed += cleaned.killed
+    report.cleanup_deferred += cleaned.deferred
+    report.survived += cleaned.survived
+    report.unaudited += cleaned.unaudited
+    report.retried += cleaned.retried
+    report.unfinished = report.unfinished or cleaned.unfinished
+    _note_ended(report, cleaned.ended)
+    _note_bad(report, cleaned.bad)

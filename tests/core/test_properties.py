@@ -62,7 +62,7 @@ def require_decided_well(run: Run, request: ask.Request, now: Instant) -> None:
         assert not decision.changed or run.cleanup is not None
         assert decision.event is None
         assert decision.successor is None
-    if run.stop_requested_at is not None and after.state is State.FINISHED and decision.changed:
+    if run.stop_requested_at is not None and run.state is not State.FINISHED is after.state:
         assert after.outcome == "stopped"
     assert (after.lease is not None) == (after.state in (State.CLAIMED, State.RUNNING))
     assert (after.outcome is not None) == (after.state is State.FINISHED) == (after.finished_at is not None)

@@ -1,19 +1,204 @@
-"""What recovery does with the processes of a run, and what is known of them in the end."""
+"""What recovery does with the processes of a run, and what is known of them in the end.
+
+An attempt looks at every recorded process, and then:
+
+    a living shim        wait, a bounded time: it ends the run's tree by itself when its coordinator is gone;
+                         one that was promised more time is left alone that long, once
+    the same process     kill it, and whoever else is found to belong to the run
+    gone, or a stranger  nothing to do; a stranger is not touched
+    unknown              never signalled; try again later, a bounded number of times, then name it
+    survived, denied     the same
+
+So each run ends after a bounded time, whatever its processes do.
+"""
 
 from __future__ import annotations
 
+import enum
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
 from runcoord._core.evolving import evolved
-from runcoord._core.limits import MAX_SURVIVOR_CHARACTERS, SURVIVORS_NAMED
+from runcoord._core.identity import ProcessIdentity
+from runcoord._core.limits import (
+    CLEANUP_ATTEMPTS,
+    CLEANUP_BACKOFF_SECONDS,
+    MAX_CLEANUP_BACKOFF_SECONDS,
+    MAX_SURVIVOR_CHARACTERS,
+    SURVIVORS_NAMED,
+)
 from runcoord._core.model import Cleanup, CleanupState, Instant, Survivor
-from runcoord._core.records import Teardown
-from runcoord._core.teardown import Fate, TeardownReport
+from runcoord._core.records import RecordedProcess, Role, Teardown
+from runcoord._core.teardown import Fate, Membership, ProcessReport, Scan, Scope, TeardownReport
 from runcoord._core.texts import storable
+
+
+class Sight(enum.StrEnum):
+    """What a look at a recorded process showed."""
+
+    SAME = "same"
+    """It is alive, and proved to be the recorded one."""
+    GONE = "gone"
+    STRANGER = "stranger"
+    """Another process has its pid: the recorded one is gone."""
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """One look."""
+
+    sight: Sight
+    name: str = ""
+    state: str = ""
+    why: str = ""
+    """In words, why it is unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A recorded process and what a look at it showed."""
+
+    process: RecordedProcess
+    seen: Seen
+
+
+class Step(enum.StrEnum):
+    WAIT = "wait"
+    KILL = "kill"
+    FINISH = "finish"
+    DEFER = "defer"
+    GIVE_UP = "give up"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to do next. ``seconds``: how long to wait, or to defer."""
+
+    step: Step
+    seconds: float = 0.0
+
+
+def plan(
+    found: Sequence[Found],
+    attempt: int,
+    *,
+    patience: float = 0.0,
+    promised: float = 0.0,
+    scan: Scan | None = None,
+    report: TeardownReport | None = None,
+    hidden: bool = False,
+) -> Plan:
+    """The next step of the attempt with this number (from 1).
+
+    ``patience``: seconds to wait for a living shim now. ``promised``: what its own teardown may take beyond
+    that. ``scan``: who else belongs to the run, where
+    that can be seen from here. ``report``: of the teardown, once there was one. ``hidden``: records of the
+    run cannot be read, so that there may be a process that nobody knows.
+    """
+    if report is None:
+        if patience > 0 and shims(found):
+            return Plan(Step.WAIT, patience)
+        if promised > 0 and attempt == 1 and shims(found):
+            return Plan(Step.DEFER, promised)
+        if same(found) or (scan is not None and (scan.members or not scan.complete)):
+            return Plan(Step.KILL)
+    left = report is not None and bool(report.left or not report.emptied)
+    if not left and not hidden and not any(each.seen.sight is Sight.UNKNOWN for each in found):
+        return Plan(Step.FINISH)
+    if attempt < CLEANUP_ATTEMPTS:
+        return Plan(Step.DEFER, backoff(attempt))
+    return Plan(Step.GIVE_UP)
+
+
+def backoff(attempt: int) -> float:
+    """Seconds between an attempt that failed (from 1) and the next one."""
+    exponent = min(max(attempt, 1) - 1, 30)
+    return min(CLEANUP_BACKOFF_SECONDS * 2.0**exponent, MAX_CLEANUP_BACKOFF_SECONDS)
+
+
+def same(found: Sequence[Found]) -> tuple[ProcessIdentity, ...]:
+    """Those that are proved to be alive: the only recorded ones that may be signalled."""
+    return tuple(
+        each.process.identity
+        for each in found
+        if each.seen.sight is Sight.SAME and isinstance(each.process.identity, ProcessIdentity)
+    )
+
+
+def shims(found: Sequence[Found]) -> tuple[ProcessIdentity, ...]:
+    """Those that are alive and end their tree by themselves."""
+    return same([each for each in found if each.process.role is Role.SHIM])
+
+
+def membership(found: Sequence[Found]) -> Membership:
+    """Who belongs to the run, as far as it can be said without doubt."""
+    known = [each.process.identity for each in found if isinstance(each.process.identity, ProcessIdentity)]
+    cookies = {each.cookie for each in known if each.cookie}
+    living = shims(found)
+    terms = [each.process.terms for each in found]
+    whole = not terms or any(each.scope is Scope.TREE for each in terms)
+    return Membership(
+        # Processes of one run have one cookie; where records differ none of them is believed.
+        cookie=cookies.pop() if whole and len(cookies) == 1 else "",
+        ancestor=living[-1].pid if whole and living else 0,
+        recorded=same(found),
+        scope=Scope.TREE if whole else Scope.GROUP,
+        spared=next((each.handed_over for each in terms if each.handed_over), ""),
+    )
+
+
+def summed_up(
+    found: Sequence[Found], report: TeardownReport | None, problems: Sequence[str]
+) -> TeardownReport:
+    """The whole of an attempt: what the teardown did, if there was one, and what became of the recorded
+    processes that it was not about."""
+    told = {each.pid for each in report.processes} if report is not None else set[int]()
+    others = [_fate_of(each) for each in found if each.process.identity.pid not in told]
+    left = [each for each in others if each.fate is Fate.UNKNOWN]
+    base = report or TeardownReport(emptied=not problems)
+    return replace(
+        base,
+        emptied=base.emptied and not left and not problems,
+        processes=(*left, *base.processes, *(each for each in others if each.fate is not Fate.UNKNOWN)),
+        counted=base.counted + len(others),
+        problems=(*base.problems, *problems),
+    )
+
+
+_FATES = {
+    Sight.SAME: Fate.SURVIVED,
+    Sight.GONE: Fate.ENDED,
+    Sight.STRANGER: Fate.STRANGER,
+    Sight.UNKNOWN: Fate.UNKNOWN,
+}
+
+
+def _fate_of(found: Found) -> ProcessReport:
+    identity, seen = found.process.identity, found.seen
+    start = identity.start if isinstance(identity, ProcessIdentity) else 0
+    name = "" if seen.sight is Sight.STRANGER else seen.name  # what a stranger is called is not our business
+    return ProcessReport(
+        identity.pid or 0, _FATES[seen.sight], ("recorded",), (), name, seen.state, start, seen.why
+    )
+
+
+def with_fates(found: Sequence[Found], report: TeardownReport) -> tuple[RecordedProcess, ...]:
+    """The recorded processes with what became of them, those of which it is news."""
+    fates = {each.pid: each.fate for each in report.processes}
+    after = [replace(each.process, fate=fates.get(each.process.identity.pid or 0)) for each in found]
+    return tuple(new for new, each in zip(after, found, strict=True) if new.fate is not each.process.fate)
+
+
+# --- what is known in the end --------------------------------------------------------------------
 
 
 def settled(cleanup: Cleanup, report: TeardownReport) -> Cleanup:
     """What is known after this teardown, by which the run's processes count as dealt with."""
     left = report.left
-    survivors = [Survivor(each.pid, _short(each.name), each.fate.value, _short(each.why)) for each in left]
+    survivors = [
+        Survivor(each.pid or None, _short(each.name), each.fate.value, _short(each.why)) for each in left
+    ]
     if not survivors and not report.emptied:
         why = "; ".join(report.problems) or "it could not be seen that nothing is left"
         survivors = [Survivor(None, "", Fate.UNKNOWN.value, _short(why))]

@@ -56,6 +56,14 @@ def delivery_of(event: Event) -> Delivery:
     return Delivery(event, event.owner, event.attempt, event.due)
 
 
+def orphaned(event: Event, now: Instant) -> Event:
+    """The owner of the attempt is proved dead: the event is due again at once. Nothing failed that is known
+    of, so that no wait grows; whether the destination has it is unknown, as after every crash. The attempt
+    stays counted as one that nobody answered: its owner may have died of it."""
+    due = Deadline.after(now, 0.0)
+    return evolved(event, state=EventState.PENDING, owner="", due=due, unanswered=event.unanswered + 1)
+
+
 def accepted(event: Event, delivery: Delivery, now: Instant) -> Event:
     """The destination accepted this attempt. Repeating the same answer changes nothing."""
     if event.state is EventState.DELIVERED and _answers(event, delivery):

@@ -190,6 +190,9 @@ MAX_PROCESSES_REPORTED = 400
 """Processes that a teardown report names; the others are counted."""
 MAX_PROBLEMS_REPORTED = 20
 """Different problems that a teardown report names."""
+HELD_OF_GROUP = 64
+"""Members that are held, to see their end, of those that were signalled at once through their group: they end
+at about the same time, and who is left is seen by the next scan."""
 MAX_PINNED = 4096
 """Processes that one teardown holds pinned at a time: each is a file descriptor. The others wait for the next
 round."""
@@ -258,3 +261,31 @@ SURVIVORS_NAMED = 20
 """Survivors that a run and its event name; the rest are counted, and in the teardown report."""
 MAX_SURVIVOR_CHARACTERS = 200
 """Name of a survivor, or why it survived."""
+CLEANUP_ATTEMPTS = 5
+"""Attempts of recovery to deal with the processes of one run; then what may still live is named, and the run
+ends."""
+CLEANUP_BACKOFF_SECONDS = 30.0
+"""Wait after the first attempt that could not finish; doubles with each further one. All waits together are
+seven and a half minutes."""
+MAX_CLEANUP_BACKOFF_SECONDS = 300.0
+"""Longest wait between two attempts."""
+CLEANUP_LEASE_SECONDS = 180.0
+"""How long one attempt may take before another sweep makes the next: the longest wait for a shim, asking and
+killing, and the restoration of the git state."""
+CLEANUP_SWEEP_SECONDS = 30.0
+"""Time after which a sweep takes up no further run with processes; the next sweep goes on."""
+CLEANUP_RUNS = 256
+"""Runs with processes that one sweep takes up."""
+SHIM_SECONDS = 20.0
+"""Longest wait for a shim that ends its tree by itself: the default grace, killing, and time to look."""
+PROBE_SECONDS = 2.0
+"""Longest look at one recorded process."""
+MAX_STUCK_PROBES = 8
+"""Looks that did not return; further ones are not made, and say that nothing is known."""
+OWNERS_LOOKED_AT = 256
+"""Owners whose lives one sweep looks at; the next one goes on with the others."""
+OWNER_PROBING_SECONDS = 10.0
+"""Time after which a sweep looks at no further owner."""
+OWNER_KEPT_SECONDS = 7.0 * 86_400
+"""An owner of whom nothing can be told is forgotten after this, if it holds nothing. All that this loses is
+a proof of its death, should it come back: then its leases end by time."""

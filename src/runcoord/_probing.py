@@ -1,0 +1,73 @@
+"""Looking at processes that others recorded, each look within a bound. Sends nothing to anybody."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from runcoord._core import limits
+from runcoord._core.cleanup import Seen, Sight
+from runcoord._core.identity import Likeness, ProcessIdentity, same_place
+from runcoord._core.records import Identity
+from runcoord._core.texts import message_of
+from runcoord.errors import ProbeFailed, ProcessGone, RuncoordError
+from runcoord.ports import Bounded, Processes
+
+T = TypeVar("T")
+
+DESCRIBED = {
+    Likeness.DIFFERENT: Seen(Sight.STRANGER, why="another process has its pid now"),
+    Likeness.UNKNOWN: Seen(Sight.UNKNOWN, why="nothing proves that this is the recorded process"),
+}
+
+
+class Probes:
+    """Looks at one process at a time. A look that fails, is refused or does not return says *unknown*."""
+
+    def __init__(self, table: Callable[[], Processes] | None, bounded: Bounded) -> None:
+        self._table, self._bounded = table, bounded
+
+    @property
+    def table(self) -> Processes:
+        """Raises :class:`~runcoord.errors.ProbeFailed` where there is none."""
+        if self._table is None:
+            raise ProbeFailed("processes are not looked at here", remedy="Give a table of processes.")
+        return self._table()
+
+    def call(self, seconds: float, call: Callable[[Processes], T]) -> T:
+        """Ask the table something that may hang."""
+        table = self.table
+        return self._bounded.call(seconds, lambda: call(table))
+
+    def look(self, identity: Identity) -> Seen:
+        """What became of a recorded process."""
+        if not isinstance(identity, ProcessIdentity):
+            return Seen(Sight.UNKNOWN, why=identity.problem)
+        try:
+            return self.call(limits.PROBE_SECONDS, lambda table: _look(table, identity))
+        except (RuncoordError, OSError) as error:
+            return Seen(Sight.UNKNOWN, why=message_of(error))
+        except Exception as error:  # noqa: BLE001 - one probe that raises says nothing, and stops no other
+            return Seen(Sight.UNKNOWN, why=f"the look failed: {message_of(error)}")
+
+
+def _look(table: Processes, identity: ProcessIdentity) -> Seen:
+    place = same_place(identity.habitat, table.habitat())
+    if place is Likeness.DIFFERENT:
+        return Seen(Sight.GONE, why="the machine was started anew since")
+    if place is Likeness.UNKNOWN:
+        return Seen(Sight.UNKNOWN, why="it was recorded on another machine, or in another namespace")
+    try:
+        pinned = table.open(identity)
+    except ProcessGone:
+        return Seen(Sight.GONE)
+    try:
+        look = pinned.look(identity)
+    finally:
+        pinned.close()
+    if look.ended:
+        return Seen(Sight.GONE)
+    if look.likeness is Likeness.SAME:
+        return Seen(Sight.SAME, look.name, look.state)
+    seen = DESCRIBED[look.likeness]
+    return Seen(seen.sight, look.name, look.state, look.why or seen.why)

@@ -1,0 +1,52 @@
+"""Putting a caller's git state back after a run whose owner is gone, from what was written down before it."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+from runcoord._core import limits
+from runcoord._core.events import canonical_json
+from runcoord._core.model import CleanupState, Run
+from runcoord._core.records import Snapshot, SnapshotState
+from runcoord._core.texts import message_of, storable
+
+
+def put_back(snapshot: Snapshot) -> Snapshot:
+    """The snapshot with what became of it. Never raises: it must not keep the run from ending."""
+    try:
+        from runcoord import _git
+
+        saved = _git.load(snapshot.directory)
+        if isinstance(saved, _git.NoSnapshot):
+            return _refused(snapshot, saved.problem)
+        report = _git.restore(saved)
+        text = canonical_json(report.document())
+        if len(text) > limits.MAX_PAYLOAD_BYTES:
+            text = canonical_json({"outcome": report.outcome, "problem": "the report is too long to keep"})
+        state = SnapshotState.RESTORED if report.settled else SnapshotState.REFUSED
+        return replace(snapshot, state=state, report=text)
+    except Exception as error:  # noqa: BLE001 - whatever it was, the run must end and say so
+        return _refused(snapshot, message_of(error))
+
+
+def _refused(snapshot: Snapshot, problem: str) -> Snapshot:
+    report = canonical_json({"problem": storable(problem)[: limits.MAX_ERROR_CHARACTERS]})
+    return replace(snapshot, state=SnapshotState.REFUSED, report=report)
+
+
+def forget(run: Run, snapshot: Snapshot | None, last_words: str) -> None:
+    """Remove what was kept on disk for the case that happened, unless somebody still needs it: the file with
+    the shim's last words, and the directory of the git snapshot if it is the run's own. Never raises."""
+    if run.cleanup is None or run.cleanup.state is not CleanupState.DONE:
+        return
+    if snapshot is not None and snapshot.state is SnapshotState.REFUSED:
+        return
+    with contextlib.suppress(OSError, ValueError):
+        if last_words:
+            Path(last_words).unlink(missing_ok=True)
+        folder = Path(snapshot.directory) if snapshot is not None else Path(last_words).parent
+        if folder.name == run.run_id:
+            shutil.rmtree(folder, ignore_errors=True)

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import shutil
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -23,3 +25,15 @@ def environ(tmp_path: Path) -> dict[str, str]:
 def main(tmp_path: Path, environ: dict[str, str]) -> Place:
     """The main work tree of a repository."""
     return repository(tmp_path / "main", environ)
+
+
+@pytest.fixture
+def open_to_all() -> Iterator[Path]:
+    """A directory that an ordinary user can reach, which pytest's own need not be."""
+    path = Path(tempfile.mkdtemp())
+    path.chmod(0o777)
+    yield path
+    for each in path.rglob("*"):
+        if each.is_dir() and not each.is_symlink():
+            each.chmod(0o755)
+    shutil.rmtree(path)

@@ -104,6 +104,15 @@ def repository(path: Path, environ: Mapping[str, str]) -> Place:
     return place
 
 
+def with_program(place: Place, name: str, text: str) -> Place:
+    """The same place with a program before all others in PATH."""
+    programs = place.path.parent / "programs"
+    programs.mkdir(exist_ok=True)
+    (programs / name).write_text(text)
+    (programs / name).chmod(0o755)
+    return Place(place.path, {**place.environ, "PATH": f"{programs}:{place.environ['PATH']}"})
+
+
 def contents(*directories: Path) -> dict[str, tuple[int, bytes]]:
     """Every entry below, with its mode and its bytes: equal means that nothing changed."""
     found: dict[str, tuple[int, bytes]] = {}

@@ -13,20 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from git.repositories import PATIENCE, Place, contents
+from git.repositories import PATIENCE, Place, contents, with_program
 from runcoord._core import limits
 from runcoord._git import Agreement, Outcome, Result, What, drift, load
 from runcoord._git.calls import Git
 from runcoord._git.values import GitSnapshot
-
-
-def with_program(place: Place, name: str, text: str) -> Place:
-    """The same place with a program before all others in PATH."""
-    programs = place.path.parent / "programs"
-    programs.mkdir(exist_ok=True)
-    (programs / name).write_text(text)
-    (programs / name).chmod(0o755)
-    return Place(place.path, {**place.environ, "PATH": f"{programs}:{place.environ['PATH']}"})
 
 
 def counting(place: Place, log: Path) -> Place:
@@ -115,7 +106,7 @@ def test_without_git_nothing_is_verified_and_nothing_changed(main: Place, path: 
 def test_a_git_in_the_current_directory_is_not_run(main: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     ran = main.path.parent / "ran"
     (main.path / "programs").mkdir()
-    (main.path / "programs" / "git").write_text(f"#!/bin/sh\ntouch {ran}\n")
+    (main.path / "programs" / "git").write_text(f"#!/bin/sh\n: > {ran}\n")
     (main.path / "programs" / "git").chmod(0o755)
     monkeypatch.chdir(main.path)
     Place(main.path, {**main.environ, "PATH": "programs"}).snapshot()

@@ -66,6 +66,21 @@ def test_a_head_that_was_a_symbolic_link_is_one_again(main: Place) -> None:
     assert path.readlink() == Path("refs/heads/main")
 
 
+def test_a_head_that_became_a_symbolic_link_to_elsewhere_is_put_back_and_nothing_there_is_written(
+    main: Place, tmp_path: Path
+) -> None:
+    path, elsewhere = main.path / ".git" / "HEAD", tmp_path / "elsewhere"
+    elsewhere.write_text("ref: refs/heads/main\n")
+    snapshot = main.snapshot()
+    path.unlink()
+    path.symlink_to(elsewhere)
+    assert not main.works
+    assert main.restored(snapshot).outcome is Outcome.RESTORED
+    assert not path.is_symlink()
+    assert elsewhere.read_text() == "ref: refs/heads/main\n"
+    assert main.works
+
+
 def test_a_damaged_head_of_a_linked_worktree_is_put_back(main: Place) -> None:
     linked = main.worktree("linked")
     snapshot = main.snapshot()

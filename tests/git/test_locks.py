@@ -11,11 +11,12 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from git.repositories import PATIENCE, Place, contents
-from runcoord._git import Agreement, GitSnapshot, Outcome, RestoreReport, Result, What, drift
+from git.repositories import PATIENCE, Place, as_nobody, contents, environment, repository, with_program
+from runcoord._git import Agreement, GitSnapshot, Outcome, RestoreReport, Result, What, drift, load
 from runcoord._git.entries import lock_at
 from runcoord._git.locks import move_aside
 
@@ -98,6 +99,42 @@ def test_a_stale_lock_without_another_difference_is_moved_aside_too(main: Place)
     main.git("config", "user.name", "x")
 
 
+def test_an_ordinary_user_can_move_a_stale_lock_of_their_own(open_to_all: Path) -> None:
+    """What other users' processes have open cannot be seen; but they do not hold a lock of one's own."""
+
+    def told() -> Any:
+        place = repository(open_to_all / "main", environment(open_to_all / "home"))
+        snapshot = place.snapshot()
+        (place.path / ".git" / "config.lock").touch()
+        return place.restored(snapshot).document()
+
+    report = as_nobody(told)
+    assert (report["outcome"], report["changed"]) == ("restored", 1)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a lock of another user")
+def test_a_lock_of_another_user_is_left_alone_because_its_holder_cannot_be_seen(open_to_all: Path) -> None:
+    place = Place(open_to_all / "main", environment(open_to_all / "home"))
+
+    def prepared() -> Any:
+        repository(place.path, place.environ)
+        return place.snapshot().directory
+
+    def told() -> Any:
+        snapshot = load(directory)
+        assert isinstance(snapshot, GitSnapshot)
+        before = contents(place.path)
+        report = place.restored(snapshot)
+        return {"report": report.document(), "same": contents(place.path) == before}
+
+    directory = as_nobody(prepared)
+    (place.path / ".git" / "config.lock").touch()
+    heard = as_nobody(told)
+    assert heard["same"]
+    assert heard["report"]["outcome"] == "unverified"
+    assert [step["result"] for step in heard["report"]["steps"]] == ["refused"]
+
+
 def assert_left_alone(main: Place, snapshot: GitSnapshot, why: str) -> None:
     before = contents(main.path)
     report = main.restored(snapshot)
@@ -126,6 +163,24 @@ def test_a_living_git_that_closed_its_lock_and_did_not_rename_it_yet_keeps_it(ma
     main.git("config", "core.bare", "true")
     with git_before_its_rename(main, "config", "user.name", "x"):
         assert_left_alone(main, snapshot, "is a git at work in this repository")
+
+
+def test_a_lock_that_goes_away_within_a_moment_is_waited_for(main: Place) -> None:
+    snapshot = main.snapshot()
+    main.git("config", "core.bare", "true")
+    once = main.path.parent / "once"
+    script = f"""#!/bin/sh
+case "$*" in *--replace-all*)
+    if [ ! -e {once} ]; then
+        : > {once}
+        echo 'error: could not lock config file .git/config: File exists' >&2
+        exit 255
+    fi;;
+esac
+exec {shutil.which("git")} "$@"
+"""
+    assert with_program(main, "git", script).restored(snapshot).outcome is Outcome.RESTORED
+    assert once.exists()
 
 
 def test_a_held_lock_in_nobodys_way_does_not_spoil_the_result(main: Place) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -210,18 +208,6 @@ def test_a_work_tree_given_to_another_user_during_the_run_is_not_called_verified
 
 
 # --- what cannot be written ---
-
-
-@pytest.fixture
-def open_to_all() -> Iterator[Path]:
-    """A directory that an ordinary user can reach, which pytest's own need not be."""
-    path = Path(tempfile.mkdtemp())
-    path.chmod(0o777)
-    yield path
-    for each in path.rglob("*"):
-        if each.is_dir() and not each.is_symlink():
-            each.chmod(0o755)
-    shutil.rmtree(path)
 
 
 def test_a_config_that_cannot_be_written_is_reported_and_nothing_changes(open_to_all: Path) -> None:

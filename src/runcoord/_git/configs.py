@@ -7,6 +7,7 @@ Values are read and written by git itself, by the path of the file. git ignores 
 from __future__ import annotations
 
 import os
+import time
 
 from runcoord._core import limits
 from runcoord._git.calls import Answer, Git
@@ -15,6 +16,7 @@ from runcoord._git.values import ConfigFile, KeyValues, Kind, Reading, Values
 
 _KEYS = frozenset({"core.bare", "core.worktree", "core.repositoryformatversion"})
 _READS = 3
+_LOCKED = "could not lock"
 
 
 def in_scope(key: str) -> bool:
@@ -108,7 +110,20 @@ def _values(listed: bytes) -> tuple[KeyValues, ...]:
 
 
 def write_values(git: Git, path: str, key: str, values: Values) -> str:
-    """Make ``values`` the list of one key. Returns what went wrong; empty when git said that it did it."""
+    """Make ``values`` the list of one key. Returns what went wrong; empty when git said that it did it.
+
+    A lock that goes away within a moment is waited for: it is that of another git at work.
+    """
+    problem = _written(git, path, key, values)
+    for _ in range(limits.GIT_LOCK_LOOKS):
+        if _LOCKED not in problem:
+            break
+        time.sleep(limits.GIT_LOCK_LOOK_SECONDS)
+        problem = _written(git, path, key, values)
+    return problem
+
+
+def _written(git: Git, path: str, key: str, values: Values) -> str:
     if not values:
         return _trouble(git.config(path, "--unset-all", key))
     first, *others = [_said(value) for value in values]

@@ -12,7 +12,7 @@ import shutil
 from pathlib import Path
 
 from runcoord._core import limits
-from runcoord._git.entries import NotReadable, entry_at, git_entry_at, sync, write_new
+from runcoord._git.entries import NotReadable, content_of, entry_at, git_entry_at, sync, write_new
 from runcoord._git.manifest import content_saved
 from runcoord._git.registrations import is_removed, worktrees_directory
 from runcoord._git.values import ConfigFile, Entry, GitSnapshot, Head, Kind, Registration
@@ -45,13 +45,20 @@ def put_config_bytes(before: ConfigFile, content: bytes) -> str:
         give_back(lock, before.owner)
         if os.path.lexists(path):
             kept = f"{path}.damaged-{secrets.token_hex(4)}"
-            os.link(path, kept, follow_symlinks=False)
+            _keep(path, kept)
         os.rename(lock, path)  # noqa: PTH104
     except BaseException:
         Path(lock).unlink(missing_ok=True)
         raise
     sync(str(Path(path).parent))
     return f"the bytes it had; what was there is {kept}" if kept else "the bytes it had"
+
+
+def _keep(path: str, kept: str) -> None:
+    try:
+        os.link(path, kept, follow_symlinks=False)
+    except OSError:  # not every file system has hard links
+        write_new(kept, content_of(path, limits.GIT_CONFIG_BYTES) or b"", 0o600)
 
 
 def put_head(before: Head, owner: int) -> None:

@@ -107,26 +107,6 @@ def test_threads_that_open_an_older_store_at_once_migrate_it_once(tmp_path: Path
     assert version_of(path) == NEXT
 
 
-def test_a_store_of_the_first_schema_is_migrated_and_its_runs_go_on(tmp_path: Path) -> None:
-    path, clock = tmp_path / "store.sqlite", ManualClock()
-    opened(path, clock, migrations=MIGRATIONS[:1]).close()
-    with behind(path) as connection:
-        connection.execute(
-            "INSERT INTO runs (run_id, created_at, line, retry_of, interruptions, destination, agent,"
-            " conversation_key, group_id, group_size, interruption_budget, state, version, epoch, owner,"
-            " lease_seconds, notes, result_truncated, late, retried_as, stop_reason, progress, error, task,"
-            " result, payload) VALUES ('r1', 1.0, 'r1', '', 0, '', '', '', '', 0, 0, 'accepted', 1, 0, '',"
-            " 0.0, 0, 0, 0, '', '', '', '', '', '', 'null')"
-        )
-    store = opened(path, clock)
-    with store.view("look") as view:
-        run = view.run("r1")
-        assert view.owners(9) == []
-    store.close()
-    assert run is not None
-    assert (run.cleanup, run.exit_status, run.lineage, run.depth) == (None, None, "", 0)
-
-
 def test_a_store_that_lost_a_table_of_a_later_schema_is_damaged_and_left_as_it_is(tmp_path: Path) -> None:
     path = tmp_path / "store.sqlite"
     opened(path).close()

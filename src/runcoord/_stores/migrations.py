@@ -31,7 +31,7 @@ class Migration:
 MIGRATIONS: tuple[Migration, ...] = (
     Migration(
         1,
-        "runs, their commands, their events, and groups of runs",
+        "runs with their commands, events, groups and processes, and who the owners are",
         (
             # Wide values stand last, so that a look at the others does not read their pages.
             """CREATE TABLE runs (
@@ -47,6 +47,8 @@ MIGRATIONS: tuple[Migration, ...] = (
                 group_id TEXT NOT NULL,
                 group_size INTEGER NOT NULL,
                 interruption_budget INTEGER NOT NULL,
+                lineage TEXT NOT NULL,
+                depth INTEGER NOT NULL,
                 state TEXT NOT NULL,
                 version INTEGER NOT NULL,
                 epoch INTEGER NOT NULL,
@@ -64,6 +66,8 @@ MIGRATIONS: tuple[Migration, ...] = (
                 result_truncated INTEGER NOT NULL,
                 late INTEGER NOT NULL,
                 retried_as TEXT NOT NULL,
+                exit_status INTEGER,
+                cleanup TEXT,
                 stop_reason TEXT NOT NULL,
                 progress TEXT NOT NULL,
                 error TEXT NOT NULL,
@@ -79,6 +83,12 @@ MIGRATIONS: tuple[Migration, ...] = (
             """CREATE INDEX runs_leased ON runs (state, lease_boot, lease_boottime, lease_wall, run_id)
                 WHERE state IN ('claimed', 'running')""",
             "CREATE INDEX runs_finished ON runs (finished_at) WHERE state = 'finished'",
+            # The lease columns of a finished run whose processes are not dealt with say when recovery may
+            # try next.
+            """CREATE INDEX runs_cleaning ON runs (lease_boot, lease_boottime, lease_wall, run_id)
+                WHERE state = 'finished' AND lease_boot IS NOT NULL""",
+            """CREATE INDEX runs_of_lineage ON runs (lineage)
+                WHERE lineage <> '' AND state <> 'finished'""",
             "CREATE INDEX runs_of_group ON runs (group_id) WHERE group_id <> ''",
             """CREATE TABLE commands (
                 key TEXT PRIMARY KEY NOT NULL,
@@ -132,23 +142,6 @@ MIGRATIONS: tuple[Migration, ...] = (
             # says the same, but writes a page more with every event.
             "CREATE TABLE removed (last_event INTEGER NOT NULL)",
             "INSERT INTO removed VALUES (0)",
-        ),
-        frozenset({"runs", "commands", "events", "groups", "removed"}),
-    ),
-    Migration(
-        2,
-        "who the owners are, the processes of runs and what became of them, runs within runs",
-        (
-            "ALTER TABLE runs ADD COLUMN lineage TEXT NOT NULL DEFAULT ''",
-            "ALTER TABLE runs ADD COLUMN depth INTEGER NOT NULL DEFAULT 0",
-            "ALTER TABLE runs ADD COLUMN exit_status INTEGER",
-            # Empty for a run without processes. Of a finished run whose processes are not dealt with, the
-            # columns of the lease say when recovery may try next.
-            "ALTER TABLE runs ADD COLUMN cleanup TEXT",
-            """CREATE INDEX runs_cleaning ON runs (lease_boot, lease_boottime, lease_wall, run_id)
-                WHERE state = 'finished' AND lease_boot IS NOT NULL""",
-            """CREATE INDEX runs_of_lineage ON runs (lineage)
-                WHERE lineage <> '' AND state <> 'finished'""",
             """CREATE TABLE owners (
                 owner TEXT PRIMARY KEY NOT NULL,
                 identity TEXT NOT NULL,
@@ -187,7 +180,12 @@ MIGRATIONS: tuple[Migration, ...] = (
                 report TEXT NOT NULL
             ) WITHOUT ROWID""",
         ),
-        frozenset({"owners", "processes", "audits", "teardowns", "snapshots"}),
+        frozenset(
+            {
+                *("runs", "commands", "events", "groups", "removed"),
+                *("owners", "processes", "audits", "teardowns", "snapshots"),
+            }
+        ),
     ),
 )
 

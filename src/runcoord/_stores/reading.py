@@ -49,6 +49,8 @@ class _Page:
 
     def merged(self, lists: list[list[Row]]) -> list[Row]:
         """The page of all that is in several lists; their rows begin with ``seq``."""
+        if len(lists) == 1:
+            return lists[0]
         merged = heapq.merge(*lists, key=lambda row: row[0], reverse=self.newest_first)
         return [row for row, _ in zip(merged, range(self.limit), strict=False)]
 

@@ -168,7 +168,7 @@ def _placed(path: Path | str, create: bool) -> Path:
     if not given.name or "\0" in str(given):
         raise _unusable(given, "names no file")
     try:
-        place = given.parent.resolve() / given.name
+        place = Path(os.path.realpath(given.parent), given.name)
         with _creating:
             _require_file(place, create)
     except (OSError, RuntimeError) as error:  # RuntimeError: symbolic links in a circle, before Python 3.13

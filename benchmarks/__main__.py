@@ -1,7 +1,7 @@
 """``python benchmarks [NAME ...]``: print the ratios that the project promises, measured here and now.
 
-Names: start, verbs, recovery, plugin, loading; all of them by default. Nothing is asserted: a clock is no
-judge on a shared machine. Growth is asserted by counting, in the tests.
+Names: start, verbs, recovery, teardown, plugin, loading; all of them by default. Nothing is asserted: a clock
+is no judge on a shared machine. Growth is asserted by counting, in the tests.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from pathlib import Path
 
 import recovery
 import start
+import teardown
 import verbs
 
 import plugin
@@ -20,6 +21,7 @@ GROUPS = {
     "start": start.measure,
     "verbs": verbs.measure,
     "recovery": recovery.measure,
+    "teardown": teardown.measure,
     "plugin": plugin.measure,
 }
 

@@ -7,11 +7,17 @@ each over its own table of processes and clock.
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from runcoord._core.identity import Likeness, ProcessIdentity
-from runcoord._core.limits import KILL_SECONDS, MAX_GRACE_SECONDS, MAX_PINNED, SCAN_SECONDS
+from runcoord._core.limits import (
+    HELD_OF_GROUP,
+    KILL_SECONDS,
+    MAX_GRACE_SECONDS,
+    MAX_PINNED,
+    SCAN_SECONDS,
+)
 from runcoord._core.teardown import Fate, Found, Membership, ProcessReport, Scan, Sighting, TeardownReport
 from runcoord._core.teardown_ledger import ASKING, CONTINUING, KILLING, Key, Ledger
 from runcoord._core.teardown_plan import NextStep, Phase, TeardownPlan
@@ -167,8 +173,9 @@ class _Teardown:
         """One that a scan saw, that could not be held, and that the next scan does not see, has ended; or it
         lives, and nothing proves any more that it is a member."""
         seen = {_key(each.identity) for each in (*scan.members, *scan.spared)}
-        for key in [key for key in self._ledger.present if key not in seen and key not in self._ever_held]:
-            case = self._ledger.present[key]
+        for key, case in list(self._ledger.present.items()):
+            if key in seen or key in self._ever_held or case.signals:
+                continue
             fate, _ = self._fate_of_recorded(case.sighting.identity)
             if fate is Fate.UNKNOWN:
                 why = "nothing proves any more that it belongs to the run"
@@ -231,18 +238,34 @@ class _Teardown:
     # --- signalling ---
 
     def _signal_all(self, scan: Scan, phase: Phase) -> None:
-        """Hold everybody first: what proves that one is a member may be a parent that the first signal ends.
-        Then the group in one step, where that is safe; then everybody else, each through its pin."""
-        held = [key for key in self._ledger.present if key in self._pins or self._pin(key)]
+        """The group in one step, where that is safe; then everybody else, each through its pin."""
         excused = self._cleaning_up() if phase is Phase.ASK else frozenset()
         self._everybody_seen = self._everybody_seen or scan.complete
+        # Orphans of a living subreaper go to it and stay members. Elsewhere what proves that one is a member
+        # may be a parent that the first signal ends: so everybody is held before that.
+        adopted = bool(self._membership.ancestor)
+        if not adopted:
+            self._hold(self._ledger.present, len(self._ledger.present))
         at_once = self._signal_group(scan, phase)
-        for key in held:
-            case = self._ledger.present[key]
-            if key in at_once or (phase is Phase.ASK and (ASKING in case.signals or key[0] in excused)):
+        if adopted:
+            self._hold(at_once, HELD_OF_GROUP)
+            self._hold(self._ledger.present.keys() - at_once, len(self._ledger.present))
+        for key, case in self._ledger.present.items():
+            if key not in self._pins or key in at_once:
+                continue
+            if phase is Phase.ASK and (ASKING in case.signals or key[0] in excused):
                 continue
             for name in _IN_PHASE[phase]:
                 self._signal(key, name)
+
+    def _hold(self, keys: Iterable[Key], most: int) -> None:
+        """Hold so many of them that are not held yet."""
+        for key in keys:
+            if most <= 0:
+                return
+            if key not in self._pins:
+                most -= 1
+                self._pin(key)
 
     def _cleaning_up(self) -> frozenset[int]:
         """Pids of those that members have started since they were asked: what cleans up for them is not
@@ -293,26 +316,25 @@ class _Teardown:
             return False
         return True
 
-    def _pin(self, key: Key) -> bool:
-        """Hold a member. False when it is gone, is no member any more, or cannot be held."""
+    def _pin(self, key: Key) -> None:
+        """Hold a member, unless it is gone, is no member any more, or cannot be held."""
         case = self._ledger.present[key]
         if len(self._pins) >= MAX_PINNED:
             self._ledger.problem(
                 f"more than {MAX_PINNED} members at once; the others waited for a later round"
             )
-            return False
+            return
         try:
             pin = self._processes.pin(self._membership, key[0])
         except Exception as error:  # noqa: BLE001 - one process that cannot be held ends nothing early
             case.why = _words(error)
             self._ledger.problem(case.why)
-            return False
+            return
         if pin is None:
-            return False
+            return
         self._pins[key] = pin
         self._ever_held.add(key)
         case.why = ""
-        return True
 
     def _signal(self, key: Key, name: str) -> None:
         case = self._ledger.present[key]

@@ -173,8 +173,8 @@ CLEAN_SCANS = 2
 SCAN_SECONDS = 2.0
 """Longest time of one scan of the process table: a flood of processes makes reading it slow."""
 TEARDOWN_FIRST_PAUSE_SECONDS = 0.02
-"""First wait of a teardown before it looks for new members; it ends earlier when all that are known have. Doubles
-while nobody new is found."""
+"""First wait of a teardown before it looks for new members; it ends earlier when all that are known have.
+Doubles while nobody new is found."""
 TEARDOWN_MAX_PAUSE_SECONDS = 0.5
 """Longest wait before a teardown looks for new members, and before it looks whether the grace was ended."""
 TEARDOWN_ROUNDS = 5_000
@@ -184,8 +184,8 @@ DENIED_SECONDS = 1.0
 MAX_ENVIRONMENT_BYTES = 8 * 2**20
 """Read of one process's environment: above the largest that Linux lets a program start with (6 MiB)."""
 MAX_PARENTS = 1024
-"""Parents that are followed from a process to see whether it is a descendant of a run: longer lines are cut as
-their upper ends die."""
+"""Parents that are followed from a process to see whether it is a descendant of a run: longer lines are cut
+as their upper ends die."""
 MAX_PROCESSES_REPORTED = 400
 """Processes that a teardown report names; the others are counted."""
 MAX_PROBLEMS_REPORTED = 20
@@ -200,8 +200,8 @@ round."""
 LAUNCH_SECONDS = 30.0
 """Longest wait for a shim to start, and for a command to be executed: a directory on a drive that hangs."""
 REPORT_SECONDS = 10.0
-"""Longest wait for a teardown's report above the time that the teardown itself may take. Then the shim is taken
-for broken, and killed."""
+"""Longest wait for a teardown's report above the time that the teardown itself may take. Then the shim is
+taken for broken, and killed."""
 SHIM_END_SECONDS = 2.0
 """Longest wait for a shim that has nothing left to do to be gone."""
 MAX_CONTROL_LINE_BYTES = 32 * 2**20

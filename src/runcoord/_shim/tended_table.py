@@ -16,18 +16,19 @@ LOOK_SECONDS = 0.02
 
 class TendedTable:
     """The given table, except that a wait ends early when the grace is to end, and that orphans are reaped
-    while it lasts."""
+    before each scan. (Not while waiting: each end would have all children looked at.)"""
 
     def __init__(
         self,
         table: Processes,
         attention: Attention,
-        meanwhile: Callable[[], None],
+        listen: Callable[[], None],
+        reap: Callable[[], object],
         hurried: Callable[[], bool],
     ) -> None:
         self._table = table
         self._attention = attention
-        self._meanwhile = meanwhile
+        self._listen, self._reap = listen, reap
         self._hurried = hurried
         self.habitat = table.habitat
         self.guarantees = table.guarantees
@@ -40,8 +41,8 @@ class TendedTable:
 
     def scan(self, members: Membership, seconds: float) -> Scan:
         """After reaping: zombies are no members, but reading them takes time."""
-        self._attention.child_ended = True
-        self._meanwhile()
+        self._reap()
+        self._listen()
         return self._table.scan(members, seconds)
 
     def wait(self, pinned: Sequence[PinnedProcess], seconds: float) -> None:
@@ -58,11 +59,11 @@ class TendedTable:
                 self._attention.wait(min(left, LOOK_SECONDS) if others else left, tuple(held))
             )
             others = [each for each in others if not each.ended()]
-            self._meanwhile()
+            self._listen()
 
     def sleep(self, seconds: float) -> None:
         """Until time is over, or the grace is to end."""
         until, hurried = time.monotonic() + seconds, self._hurried()
         while self._hurried() == hurried and (left := until - time.monotonic()) > 0:
             self._attention.wait(left)
-            self._meanwhile()
+            self._listen()

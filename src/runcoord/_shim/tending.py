@@ -170,6 +170,7 @@ class Tending:
             self._follow_children()
             self._close_gate()
             self._report = self._torn_down(grace)
+            self._attention.child_ended = True
             self._children.look()
             self._children.reap_leader()
         self._attention.lines.say({"is": "torn_down", "report": self._report.document()})
@@ -182,7 +183,7 @@ class Tending:
         def hurried() -> bool:
             return self._hurried or self._attention.endings > max(1, endings)
 
-        table = TendedTable(self._processes, self._attention, self._tend_meanwhile, hurried)
+        table = TendedTable(self._processes, self._attention, self._listen, self._children.look, hurried)
         try:
             return tear_down(
                 table,
@@ -196,11 +197,8 @@ class Tending:
         except RuncoordError as error:
             return TeardownReport(emptied=False, problems=(str(error),))
 
-    def _tend_meanwhile(self) -> None:
-        """During a teardown: reap, and listen whether the grace is to end."""
-        if self._attention.child_ended:
-            self._attention.child_ended = False
-            self._children.look()
+    def _listen(self) -> None:
+        """During a teardown: whether the grace is to end."""
         self._tell_interruptions()
         if not self._attention.lines.ended:
             self._pending += self._attention.lines.pull()

@@ -14,6 +14,7 @@ from typing import Any, Self, TypeVar
 
 import pytest
 
+from pytest_runcoord.reference import STORE_NAME
 from runcoord import Coordinator, Execution, Lease, Ports, open_coordinator
 from runcoord.ports import Destination, Message
 from runcoord.testing import CountingIds, ManualClock, ManualSleeper
@@ -22,7 +23,6 @@ T = TypeVar("T")
 
 DESTINATION = "chat"
 """Name of the one destination that the coordinators of the fixtures have."""
-STORE_NAME = "runs.db"
 MAX_TICKS = 10_000
 """Ticks of one heartbeat in one ``advance``: three days of renewals every 30 s."""
 

@@ -73,7 +73,7 @@ def _find_by_cookie(
     for process in alive:
         if process in seen.found or process.pid in never:
             continue
-        if process.environment_closed:
+        if process.unreadable:
             seen.unreadable += 1
         elif belongs(process, cookie):
             seen.found.setdefault(process, set()).add(Found.COOKIE)
@@ -86,7 +86,7 @@ def _spare(members: Membership, seen: Members) -> None:
         return
     marked = []
     for process, ways in seen.found.items():
-        if process.environment_closed:
+        if process.unreadable:
             seen.unreadable += 1
             continue
         if belongs(process, members.cookie):
@@ -103,7 +103,7 @@ def _spare(members: Membership, seen: Members) -> None:
 
 def belongs(process: SimProcess, cookie: str) -> bool:
     """Whether the cookie can be read as an element of a well-formed line in its environment."""
-    if not cookie or process.environment_closed:
+    if not cookie or process.unreadable:
         return False
     line = process.cookies
     return cookie in line and all(_COOKIE.fullmatch(each) for each in line)
@@ -111,7 +111,7 @@ def belongs(process: SimProcess, cookie: str) -> bool:
 
 def handed_over(process: SimProcess, cookie: str) -> bool:
     """Whether it is to outlive the run with this cookie."""
-    return not process.environment_closed and process.environment.get("RUNCOORD_HANDED_OVER") == cookie
+    return not process.unreadable and process.environment.get("RUNCOORD_HANDED_OVER") == cookie
 
 
 def claimed_by(members: Membership) -> str:

@@ -143,6 +143,11 @@ class SimProcess:
         line = self.environment.get("RUNCOORD_COOKIE", "")
         return tuple(line.split(":")) if line else ()
 
+    @property
+    def unreadable(self) -> bool:
+        """Whether nobody sees its environment; a pass over the table leaves out what it cannot read."""
+        return self.environment_closed or self.sight is not Sight.PLAIN
+
     def permits(self, number: int) -> bool:
         return self.denies is not None and number not in self.denies
 

@@ -228,7 +228,7 @@ def test_an_overwritten_environment_hides_nothing_that_its_thread_shows(maker: R
     assert sighting.identity.pid == pid
 
 
-def test_a_member_that_executes_all_the_time_is_seen_by_its_cookie_in_every_scan() -> None:
+def test_a_member_that_executes_all_the_time_is_seen_by_its_cookie_in_every_complete_scan() -> None:
     table = open_processes()
     loop = (
         "import os, sys, time\n"
@@ -241,8 +241,25 @@ def test_a_member_that_executes_all_the_time_is_seen_by_its_cookie_in_every_scan
     try:
         select.select([], [], [], 0.1)
         scans = [table.scan(Membership(cookie=COOKIE), 5.0) for _ in range(60)]
-        seen = [[each.identity.pid for each in scan.members] for scan in scans]
+        seen = [[each.identity.pid for each in scan.members] for scan in scans if scan.complete]
     finally:
         process.kill()
         process.wait()
-    assert seen == [[process.pid]] * 60
+    assert seen == [[process.pid]] * len(seen)
+    assert len(seen) > 30, f"complete were {len(seen)} of 60"
+
+
+def test_the_one_who_asks_is_no_member_and_nobody_below_it_is_when_its_parent_is_the_ancestor() -> None:
+    program = (
+        "import os, sys\n"
+        "from runcoord._processes import open_processes\n"
+        "from runcoord.ports import Membership\n"
+        "if os.fork(): sys.exit(os.waitstatus_to_exitcode(os.wait()[1]))\n"
+        "table = open_processes()\n"
+        "child = os.posix_spawn('/bin/sleep', ['sleep', '60'], {})\n"
+        "seen = table.scan(Membership(ancestor=os.getppid()), 5.0)\n"
+        "os.kill(child, 9)\n"
+        "os._exit(0 if seen.complete and not seen.members else 1)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr[-2000:]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from processes.planted import KERNEL_THREAD, PlantedProc
-from runcoord.ports import Found, Membership, Scan
+from runcoord.ports import Found, Likeness, Membership, Scan
 
 if sys.platform != "linux":
     pytest.skip("this is the table of Linux", allow_module_level=True)
@@ -90,6 +91,37 @@ def test_another_thread_is_asked_when_the_first_one_has_ended(planted: PlantedPr
     assert pids(seen) == [500]
     assert seen.members[0].found == {Found.COOKIE}
     assert pids(scan(planted, Membership(group=500))) == [500]
+
+
+def test_what_is_read_after_a_pinned_process_is_gone_is_not_taken_for_its_own(planted: PlantedProc) -> None:
+    plant_habitat(planted)
+    child = subprocess.Popen(["/bin/sleep", "60"])
+    try:
+        stranger = planted.process(child.pid, start=77, environment=LINE)
+        table = LinuxProcesses(str(planted.root), Abilities(pins=True, durable=False, groups=False))
+        record = table.identify(child.pid, RUN)
+        assert (record.start, stranger.is_dir()) == (77, True)
+        held = table.open(record)
+    finally:
+        child.kill()
+        child.wait()
+    # The file is still there: a stranger has the number now.
+    assert held.identity.start == 0
+    look = held.look(record)
+    assert (look.likeness, look.ended) == (Likeness.DIFFERENT, True)
+    held.close()
+
+
+def test_a_process_in_the_middle_of_exec_is_not_overlooked(planted: PlantedProc) -> None:
+    folder = planted.process(500, environment=b"")
+    line = folder.joinpath("stat").read_bytes()
+    folder.joinpath("stat").write_bytes(line.replace(b"140733", b"0"))
+    seen = scan(planted, Membership(cookie=RUN))
+    assert (seen.complete, seen.members) == (False, ())
+    assert "[500]" in seen.problem
+    assert pids(scan(planted, Membership(cookie=RUN, group=500))) == [500]
+    folder.joinpath("stat").write_bytes(line)
+    assert scan(planted, Membership(cookie=RUN)).complete
 
 
 def test_a_circle_of_parents_ends(planted: PlantedProc) -> None:

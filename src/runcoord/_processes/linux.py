@@ -8,7 +8,6 @@ from runcoord._core.identity import Habitat
 from runcoord._processes.habitat import read_habitat
 from runcoord._processes.pidfd import Abilities, probe_abilities
 from runcoord._processes.procfs import Procfs
-from runcoord._processes.rows import GONE
 from runcoord._processes.table import ProcessTable
 from runcoord.errors import ProbeFailed
 
@@ -34,7 +33,7 @@ class LinuxProcesses(ProcessTable):
         try:
             shown = self._proc.link("self")
         except OSError as error:
-            if error.errno in GONE and self._proc.root != "/proc":
+            if self._proc.root != "/proc":
                 return
             raise ProbeFailed(
                 f"{self._proc.root}/self cannot be read: {error.strerror}",

@@ -12,7 +12,7 @@ from runcoord._core.lineage import belongs
 from runcoord._process_ports import Look
 from runcoord._processes import pidfd
 from runcoord._processes.own import own_numbers
-from runcoord._processes.rows import CLOSED, GONE, Row, Rows
+from runcoord._processes.rows import CLOSED, GONE, Executing, Row, Rows
 from runcoord.errors import InvalidRequest, ProbeFailed
 
 ASK_AGAIN_SECONDS = 0.01
@@ -271,6 +271,8 @@ def read_block(rows: Rows, row: Row) -> bytes | None:
     """The environment, or ``None`` when it cannot be read. Raises ProbeFailed."""
     try:
         return rows.environment(row)
+    except Executing:
+        return None
     except OSError as error:
         if error.errno in GONE | CLOSED:
             return None

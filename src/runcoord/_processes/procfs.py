@@ -6,7 +6,7 @@ import os
 import time
 
 from runcoord._core.limits import MAX_ENVIRONMENT_BYTES
-from runcoord._processes.rows import CLOSED, GONE, Row
+from runcoord._processes.rows import CLOSED, GONE, Executing, Row
 
 _KERNEL_THREAD = 0x00200000
 """``PF_KTHREAD`` of the flags in ``/proc/PID/stat``."""
@@ -15,8 +15,8 @@ _STAT_BYTES = 1024
 _ENVIRONMENT_CHUNK = 65_536
 _LOOKS_AT_EXEC = 10
 _EXEC_SECONDS = 0.0005
-"""Between two looks; ``exec`` was seen to take less than one between giving up the old memory and filling the
-new."""
+"""Between two looks; on an idle machine ``exec`` takes less than one between giving up the old memory and
+filling the new. On a busy one it can be suspended in between."""
 
 
 class Procfs:
@@ -56,8 +56,8 @@ class Procfs:
         return int(field[49]) if field[0] == b"Z" and len(field) > 49 else None
 
     def environment(self, row: Row) -> bytes | None:
-        """The block of the environment; ``None`` when it is closed to us. Raises ``OSError`` when the process
-        is gone.
+        """The block of the environment; ``None`` when it is closed to us. Raises
+        :class:`~runcoord._processes.rows.Executing`, and ``OSError`` when the process is gone.
 
         All threads have the same memory. When the first one has ended it has none, and another is asked.
         """
@@ -75,20 +75,26 @@ class Procfs:
         return b""
 
     def _settled_block(self, pid: int) -> bytes | None:
-        """While a process executes another program it has no environment for a moment: looked at again, and
-        counted as closed when it stays so."""
+        """While a process executes another program it has no environment for a moment. That it has none at all
+        is believed when the same memory was set aside for it before and after the read."""
+        block = self._block(f"{pid}/environ")
+        if block != b"":
+            return block
+        before = self._memory(pid)
         for _ in range(_LOOKS_AT_EXEC):
             block = self._block(f"{pid}/environ")
-            if block != b"" or not self._executes(pid):
+            after = self._memory(pid)
+            if block != b"" or (before and before == after):
                 return block
+            before = after
             time.sleep(_EXEC_SECONDS)
-        return None
+        raise Executing(f"process {pid} executes another program")
 
-    def _executes(self, pid: int) -> bool:
-        """Whether the end of its environment is not set yet. It is set where the environment is empty."""
+    def _memory(self, pid: int) -> list[bytes]:
+        """Where its environment begins and ends; empty while that is not set."""
         line = self._first_bytes(f"{pid}/stat", _STAT_BYTES)
         field = line[line.rindex(b")") + 2 :].split()
-        return len(field) > 48 and field[48] == b"0"
+        return field[47:49] if len(field) > 48 and field[48] != b"0" else []
 
     def waiting_in(self, pid: int) -> str:
         """The place in the kernel where it waits; empty when the kernel does not tell."""

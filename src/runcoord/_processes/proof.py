@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from runcoord._core.limits import MAX_PARENTS
 from runcoord._core.lineage import belongs, handed_over
 from runcoord._core.teardown import Membership, Scope
-from runcoord._processes.rows import Row, Rows
+from runcoord._processes.rows import Executing, Row, Rows
 from runcoord._processes.scan import IsRecorded, environment_of
 
 
@@ -72,7 +72,10 @@ class Proof:
 
     def _block(self, row: Row) -> bytes:
         if row.pid not in self.blocks:
-            self.blocks[row.pid] = environment_of(self.table, row) or b""
+            try:
+                self.blocks[row.pid] = environment_of(self.table, row) or b""
+            except Executing:
+                self.blocks[row.pid] = b""
         return self.blocks[row.pid]
 
     def _parents(self, row: Row) -> Iterator[Row]:

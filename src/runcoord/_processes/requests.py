@@ -25,7 +25,7 @@ def require_membership(members: Membership, own: frozenset[int], itself: int) ->
     """
     for name in ("group", "session", "ancestor"):
         number = getattr(members, name)
-        if number != 0 or isinstance(number, bool):
+        if number != 0:
             _require_number(name, number)
     if members.group:
         require_group(members.group, own)

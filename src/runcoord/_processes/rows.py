@@ -12,6 +12,10 @@ CLOSED = frozenset({errno.EACCES, errno.EPERM})
 """What it says of a process that is none of our business (``hidepid``, another user, not dumpable)."""
 
 
+class Executing(OSError):
+    """The process is in the middle of executing another program: it has no environment at this moment."""
+
+
 @dataclass(slots=True)
 class Row:
     """One process, as the system saw it at one moment."""
@@ -60,8 +64,8 @@ class Rows(Protocol):
         too, and ``ValueError`` for what cannot be understood."""
 
     def environment(self, row: Row) -> bytes | None:
-        """The block of the environment; ``None`` when it is closed to us. Raises ``OSError`` when the process
-        is gone."""
+        """The block of the environment; ``None`` when it is closed to us. Raises :class:`Executing`, and
+        ``OSError`` when the process is gone."""
 
     def exit_code(self, pid: int) -> int | None:
         """The wait status of a zombie, where the system tells it. Raises ``OSError`` or ``ValueError``."""

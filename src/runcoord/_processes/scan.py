@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable
 from runcoord._core.identity import Habitat, ProcessIdentity
 from runcoord._core.lineage import belongs, handed_over
 from runcoord._core.teardown import Found, Membership, Scan, Scope, Sighting
-from runcoord._processes.rows import CLOSED, GONE, Row, Rows
+from runcoord._processes.rows import CLOSED, GONE, Executing, Row, Rows
 from runcoord.errors import ProbeFailed
 
 _CLUES = tuple(Found)
@@ -57,6 +57,7 @@ class Pass:
         self.blocks: dict[int, bytes | None] = {}
         self.closed: set[int] = set()
         self.spared: set[int] = set()
+        self.executing: set[int] = set()
 
     def run(self, is_recorded: IsRecorded) -> Scan:
         """Make the pass. Raises nothing that is about one process."""
@@ -71,6 +72,9 @@ class Pass:
             problem = f"{self.table.root} cannot be read: {error.strerror}"
         except ProbeFailed as error:
             problem = error.problem
+        unsettled = self.executing - self.found.keys()
+        if unsettled and not problem:
+            problem = f"processes executed other programs all the while: {sorted(unsettled)[:10]}"
         return Scan(
             members=self._sightings(pid for pid in self.found if pid not in self.spared),
             spared=self._sightings(pid for pid in self.found if pid in self.spared),
@@ -160,7 +164,11 @@ class Pass:
         if pid not in self.blocks:
             if time.monotonic() >= self.until:
                 raise TimeIsOver
-            self.blocks[pid] = environment_of(self.table, row)
+            try:
+                self.blocks[pid] = environment_of(self.table, row)
+            except Executing:
+                self.blocks[pid] = b""
+                self.executing.add(pid)
             if self.blocks[pid] is None:
                 self.closed.add(pid)
         return self.blocks[pid] or b""
@@ -190,8 +198,10 @@ class Pass:
 
 
 def environment_of(table: Rows, row: Row) -> bytes | None:
-    """The environment; ``None`` when it is closed to us, empty when the process is gone."""
+    """The environment; ``None`` when it is closed to us, empty when the process is gone. Raises Executing."""
     try:
         return table.environment(row)
+    except Executing:
+        raise
     except OSError as error:
         return b"" if error.errno in GONE else None

@@ -474,3 +474,18 @@ def test_a_run_whose_shim_is_killed_after_the_command_still_tells_its_status(gro
         assert ending is not None
         assert ending.status == 4
     assert tree.tear_down(0).emptied
+
+
+@pytest.mark.soak
+def test_a_shim_that_does_not_answer_is_killed_and_the_run_torn_down_without_it(grove: Grove) -> None:
+    tree = grove.shell(f"(setsid sh -c 'echo escapee $$ > $EARS; {SLEEP}' &); {SLEEP}", "escapee")
+    pin = open_processes().open(tree.shim)
+    pin.signal(signal.SIGSTOP)
+    began = time.monotonic()
+    report = tree.tear_down(0)
+    assert time.monotonic() - began < 40
+    assert report.emptied
+    assert "hung on was gone" in report.problems[0]
+    assert pin.ended()
+    pin.close()
+    assert grove.ears.living() == []

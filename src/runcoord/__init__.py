@@ -32,7 +32,11 @@ if TYPE_CHECKING:
     from runcoord._executor import Ended, Execution, ExecutionReport
     from runcoord._heartbeat import Hold, HoldReport
     from runcoord._outbox import DrainReport
+    from runcoord._processes import open_processes
     from runcoord._recoverer import SweepReport
+    from runcoord._supervisor.git_state import GitReport
+    from runcoord._supervisor.preparing import VariableNames
+    from runcoord._supervisor.report import Cause, CommandReport
     from runcoord._teardown import tear_down
     from runcoord.errors import DestinationRefused, Happened, Refused, RuncoordError, StoreError
     from runcoord.ports import BadRow, Message, Ports
@@ -64,7 +68,11 @@ else:  # unseen by type checkers, to which any name would be one that is found l
             "_executor": ("Ended", "Execution", "ExecutionReport"),
             "_heartbeat": ("Hold", "HoldReport"),
             "_outbox": ("DrainReport",),
+            "_processes": ("open_processes",),
             "_recoverer": ("SweepReport",),
+            "_supervisor.git_state": ("GitReport",),
+            "_supervisor.preparing": ("VariableNames",),
+            "_supervisor.report": ("Cause", "CommandReport"),
             "_teardown": ("tear_down",),
             "errors": ("DestinationRefused", "Happened", "Refused", "RuncoordError", "StoreError"),
             "ports": ("BadRow", "Message", "Ports"),
@@ -80,6 +88,8 @@ else:  # unseen by type checkers, to which any name would be one that is found l
 __all__ = [
     "AsyncCalls",
     "BadRow",
+    "Cause",
+    "CommandReport",
     "Completion",
     "Coordinator",
     "Deadline",
@@ -94,6 +104,7 @@ __all__ = [
     "EventState",
     "Execution",
     "ExecutionReport",
+    "GitReport",
     "Happened",
     "Hold",
     "HoldReport",
@@ -115,8 +126,10 @@ __all__ = [
     "StoreError",
     "SweepReport",
     "ThreadBounded",
+    "VariableNames",
     "__version__",
     "open_coordinator",
+    "open_processes",
     "tear_down",
 ]
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -253,6 +255,21 @@ def test_an_option_after_the_command_is_the_command_s(place: Place) -> None:
 def test_what_runs_is_what_a_list_of_runs_shows(place: Place) -> None:
     place.run("echo", "some words")
     assert "echo 'some words'" in place("runs").out
+
+
+def test_how_its_processes_ended_is_shown_with_the_run(place: Place) -> None:
+    place.run(*shell(f"setsid sleep {LIFE} & sleep 0.3; exit 7"), options=["--run-id", "r1"])
+    shown, document = place("show", "r1"), place("--json", "show", "r1")
+    assert re.search(r"^Exit status +7$", shown.out, re.MULTILINE)
+    assert re.search(
+        r"^Processes +1 process ended with it: 1 asked to end; none is left$", shown.out, re.MULTILINE
+    )
+    run = json.loads(document.out)
+    [teardown] = run["teardowns"]
+    [ended] = teardown["processes"]
+    assert (run["exit_status"], run["depth"], run["cleanup"]["state"]) == (7, 0, "done")
+    assert [each["role"] for each in run["processes"]] == ["shim", "leader"]
+    assert (ended["name"], ended["fate"], ended["signals"]) == ("sleep", "asked", ["SIGTERM", "SIGCONT"])
 
 
 # --- the directory -------------------------------------------------------------------------------

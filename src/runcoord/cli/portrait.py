@@ -8,6 +8,7 @@ from typing import Any
 from runcoord import BadRow, Coordinator, Event, Instant, Run
 from runcoord._core.limits import MAX_LIST
 from runcoord.cli import documents
+from runcoord.cli.process_facts import ProcessRecords
 from runcoord.cli.session import instant
 from runcoord.errors import UndecodableRow
 from runcoord.ports import Group, View
@@ -26,6 +27,7 @@ class Portrait:
     group: Group | None
     events: list[Event]
     more_events: bool
+    records: ProcessRecords
     bad: list[BadRow]
 
     @classmethod
@@ -43,13 +45,16 @@ class Portrait:
                 # The newest ones: the terminal event is the last, and what people look for.
                 events = view.events(run_id=run_id, limit=EVENTS_SHOWN + 1, bad=bad, newest_first=True)
                 now = instant(coordinator.clock)
-                return cls(run, now, group, events[:EVENTS_SHOWN][::-1], len(events) > EVENTS_SHOWN, bad)
+                records = ProcessRecords.of(view, run, bad)
+                shown, more = events[:EVENTS_SHOWN][::-1], len(events) > EVENTS_SHOWN
+                return cls(run, now, group, shown, more, records, bad)
         coordinator.run(run_id)
         raise AssertionError("a run that appears between two looks is shown by the next invocation")
 
     def document(self) -> dict[str, Any]:
         return {
             **documents.run_document(self.run, self.now),
+            **self.records.document(self.run),
             "group_members": documents.group_document(self.group) if self.group else None,
             "events": [documents.event_document(event, self.now) for event in self.events],
             "events_more": self.more_events,

@@ -26,7 +26,8 @@ _LAID_OUT = 8_192
 def portrait_lines(portrait: Portrait, width: int | None) -> list[Text | str]:
     """The run in parts: what it is, its life, who has it, how it ended, and its events."""
     run = portrait.run
-    parts = [_asked(run), _life(portrait), _holder(portrait), _end(run), _relations(portrait)]
+    of_processes = portrait.records.facts(run)
+    parts = [_asked(run), _life(portrait), _holder(portrait), _end(run), of_processes, _relations(portrait)]
     names = [name for part in parts for name in part.values]
     lines: list[Text | str] = [_title(run)]
     for part in parts:

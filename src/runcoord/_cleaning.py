@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from runcoord._changes import Groups, changes_of
 from runcoord._coordinator import RunVerbs, instant
 from runcoord._core import limits, requests
-from runcoord._core.cleanup import Found, Plan, Step, plan, shims, summed_up, with_fates
+from runcoord._core.cleanup import Found, Plan, Step, corrected, plan, shims, summed_up, with_fates
 from runcoord._core.decide import decide
 from runcoord._core.decision import Decision
 from runcoord._core.last_words import LastWords
@@ -187,7 +187,8 @@ class Cleaner:
             why = f"nobody was signalled: the intent could not be written down ({error.problem})"
             attempt.report = TeardownReport(False, problems=(why,))
             return
-        attempt.report = self._trees.tear_down(attempt.found)
+        report = self._trees.tear_down(attempt.found)
+        attempt.report = corrected(report, self._look([each.process for each in attempt.found]))
         cleaned.killed += sum(each.fate in (Fate.ASKED, Fate.KILLED) for each in attempt.report.processes)
 
     def _defer(self, attempt: _Attempt, seconds: float, cleaned: Cleaned) -> None:

@@ -29,7 +29,7 @@ from runcoord._core.limits import (
 )
 from runcoord._core.model import Cleanup, CleanupState, Instant, Survivor
 from runcoord._core.records import RecordedProcess, Role, Teardown
-from runcoord._core.teardown import Fate, Membership, ProcessReport, Scan, Scope, TeardownReport
+from runcoord._core.teardown import LEFT, Fate, Membership, ProcessReport, Scan, Scope, TeardownReport
 from runcoord._core.texts import storable
 
 
@@ -164,6 +164,21 @@ def summed_up(
         counted=base.counted + len(others),
         problems=(*base.problems, *problems),
     )
+
+
+def corrected(report: TeardownReport, found: Sequence[Found]) -> TeardownReport:
+    """The report of a teardown after another look at the recorded processes: one that is seen to be gone, or
+    whose pid somebody else has, is not left, whatever was unclear while it went."""
+    gone = {
+        each.process.identity.pid: _FATES[each.seen.sight]
+        for each in found
+        if each.seen.sight in (Sight.GONE, Sight.STRANGER)
+    }
+    processes = tuple(
+        replace(each, fate=gone[each.pid], why="") if each.fate in LEFT and each.pid in gone else each
+        for each in report.processes
+    )
+    return replace(report, processes=processes)
 
 
 _FATES = {

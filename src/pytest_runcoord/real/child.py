@@ -14,12 +14,13 @@ from typing import Any
 
 from pytest_runcoord.incarnation import LocalProcess
 from pytest_runcoord.probed_ports import BoundedByWorld, HangInBound, NeverReturns, store_error
+from pytest_runcoord.real.machine import NamedMachine
 from pytest_runcoord.real.wire import Wire, WireClosed
 from pytest_runcoord.reference import Reference
 from pytest_runcoord.subject import SubjectWorld, Timer
 from pytest_runcoord.timekeeper import HANG_SECONDS
 from pytest_runcoord.world_ports import timed_out
-from runcoord import DestinationRefused
+from runcoord import DestinationRefused, open_processes
 from runcoord.errors import Happened, RuncoordError
 from runcoord.ports import Message
 
@@ -105,6 +106,7 @@ class Child:
             {name: name for name in request["destinations"]},
             request["settings"],
             {},
+            NamedMachine(open_processes(), request["machine"]),
         )
 
     # --- ports ---

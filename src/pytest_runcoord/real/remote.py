@@ -70,6 +70,7 @@ class RemoteProcess:
                     "directory": str(world.directory),
                     "destinations": sorted(world.destinations),
                     "settings": world.plan.settings,
+                    "machine": world.processes.place_of(incarnation.owner).host,
                 }
             )
         except BaseException:

@@ -1,0 +1,101 @@
+"""The real table of processes as if owners lived on machines of their own.
+
+All processes of the real tier are on one machine; a scenario says which owners share one. Records of another
+machine then are what they would be: nothing can be said of them from here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from runcoord.ports import (
+    Habitat,
+    Look,
+    Membership,
+    PinnedProcess,
+    Processes,
+    ProcessIdentity,
+    Scan,
+    Sighting,
+)
+
+BETWEEN = "/"
+"""Between the host's own id and the name of the scenario's machine."""
+
+
+class NamedMachine:
+    """A table whose host has another name. Everything else is the given table's."""
+
+    def __init__(self, table: Processes, name: str) -> None:
+        self._table, self._suffix = table, f"{BETWEEN}{name}"
+        self.guarantees = table.guarantees
+        self.own = table.own
+
+    def habitat(self) -> Habitat:
+        found = self._table.habitat()
+        return replace(found, host=found.host + self._suffix)
+
+    def itself(self) -> ProcessIdentity:
+        return self.named(self._table.itself())
+
+    def identify(self, pid: int, cookie: str = "") -> ProcessIdentity:
+        return self.named(self._table.identify(pid, cookie))
+
+    def open(self, identity: ProcessIdentity) -> PinnedProcess:
+        return _Pinned(self._table.open(self.plain(identity)), self)
+
+    def scan(self, members: Membership, seconds: float) -> Scan:
+        scan = self._table.scan(self._plain_members(members), seconds)
+        return replace(scan, members=self._named_all(scan.members), spared=self._named_all(scan.spared))
+
+    def pin(self, members: Membership, pid: int) -> PinnedProcess | None:
+        found = self._table.pin(self._plain_members(members), pid)
+        return None if found is None else _Pinned(found, self)
+
+    def signal_group(self, leader: PinnedProcess, number: int) -> None:
+        self._table.signal_group(_inner(leader), number)
+
+    def wait(self, pinned: Sequence[PinnedProcess], seconds: float) -> None:
+        self._table.wait([_inner(each) for each in pinned], seconds)
+
+    # --- names ---
+
+    def named(self, identity: ProcessIdentity) -> ProcessIdentity:
+        """The same, on the machine of this name."""
+        habitat = identity.habitat
+        return replace(identity, habitat=replace(habitat, host=habitat.host + self._suffix))
+
+    def plain(self, identity: ProcessIdentity) -> ProcessIdentity:
+        """A record of this machine as the table knows it; one of another machine as it is, which is nowhere
+        here."""
+        habitat = identity.habitat
+        if not habitat.host.endswith(self._suffix):
+            return identity
+        return replace(identity, habitat=replace(habitat, host=habitat.host.removesuffix(self._suffix)))
+
+    def _plain_members(self, members: Membership) -> Membership:
+        return replace(members, recorded=tuple(self.plain(each) for each in members.recorded))
+
+    def _named_all(self, found: tuple[Sighting, ...]) -> tuple[Sighting, ...]:
+        return tuple(replace(each, identity=self.named(each.identity)) for each in found)
+
+
+class _Pinned:
+    """A held process, whose record may be of a named machine."""
+
+    def __init__(self, inner: PinnedProcess, machine: NamedMachine) -> None:
+        self.inner, self._machine = inner, machine
+        self.ended, self.exit_status = inner.ended, inner.exit_status
+        self.signal, self.close = inner.signal, inner.close
+
+    @property
+    def identity(self) -> ProcessIdentity:
+        return self._machine.named(self.inner.identity)
+
+    def look(self, recorded: ProcessIdentity) -> Look:
+        return self.inner.look(self._machine.plain(recorded))
+
+
+def _inner(pinned: PinnedProcess) -> PinnedProcess:
+    return pinned.inner if isinstance(pinned, _Pinned) else pinned

@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -112,7 +113,7 @@ def test_recover_puts_the_checkout_back(place: Place, moment: str) -> None:
 def test_recover_ends_what_is_left_when_the_shim_is_killed_too(place: Place) -> None:
     script = f"setsid sleep {LIFE} & (trap '' TERM; sleep {LIFE}) & touch working; sleep {LIFE}"
     # Not to pipes: what is left holds them, and nobody ends it before the sweep.
-    nowhere = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    nowhere: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     process = place.begin("run", "--run-id", "r1", "--grace", "1", "--", "sh", "-c", script, **nowhere)
     try:
         until((place.work / "working").exists)

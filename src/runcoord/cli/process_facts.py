@@ -94,6 +94,8 @@ class ProcessRecords:
 
 def _told(teardown: Teardown) -> str:
     report = teardown.report
+    if report.emptied and not report.counted:
+        return "none was left when it ended"
     fates = Counter(FATES[each.fate.value] for each in report.processes)
     parts = ", ".join(f"{number} {fate}" for fate, number in fates.items())
     seen = counted(report.counted, "process", "processes")

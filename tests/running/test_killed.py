@@ -80,6 +80,7 @@ def held_to_the_rule(place: Place, moment: str) -> None:
         assert not (place.work / "executed").exists()
     [event] = place.events()
     assert event.state in (EventState.PENDING, EventState.HELD)
+    assert place.folders == [], "what was kept for recovery is not needed any more"
     again = place("recover")
     assert again.code == 0
     assert [each.version for each in place.runs()] == [run.version], "a second sweep changes nothing"

@@ -7,11 +7,16 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from pytest_runcoord.processes.plans import Plan
 from runcoord import _spans as spans
+from runcoord._supervisor.accepting import Intake
+from runcoord._supervisor.driving import drive
+from running.simulated import Machine
 
 pytest.importorskip("opentelemetry.trace", reason="opentelemetry-api is not installed")
 
@@ -98,3 +103,31 @@ def test_the_interface_is_not_loaded_for_a_program_that_does_not_use_it() -> Non
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
     )
     assert done.stdout == "False\n"
+
+
+def test_a_command_has_spans_with_numbers_and_outcomes_and_nothing_of_what_was_run(
+    recorder: Recorder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("RUNCOORD_DEPTH", "RUNCOORD_MAX_DEPTH", "RUNCOORD_COOKIE"):
+        monkeypatch.delenv(name, raising=False)
+    machine = Machine(tmp_path, {"true": Plan("true", ends_after=1.0, status=3)})
+    (tmp_path / ".git").mkdir()  # no repository, and a place where one is looked for
+    coordinator = machine.coordinator()
+    command = machine.command(coordinator, "true", Intake(run_id="r1"))
+    drive(command)
+    coordinator.close()
+    assert [each.name for each in recorder.spans] == [
+        "runcoord.run",
+        "runcoord.git.take",
+        "runcoord.teardown",
+    ]
+    run, take, teardown = (each.attributes for each in recorder.spans)
+    assert run == {
+        "runcoord.run": "r1",
+        "runcoord.cause": "ended",
+        "runcoord.outcome": "failed",
+        "runcoord.status": 3,
+        "runcoord.clean": True,
+    }
+    assert take == {"runcoord.run": "r1", "runcoord.checkout": False}
+    assert (teardown["runcoord.left"], teardown["runcoord.cause"]) == (0, "ended")

@@ -72,6 +72,7 @@ class SweepReport:
     bad: list[BadRow] = field(default_factory=list)
     """Rows left as they are because they could not be understood; at most the first few by name."""
     bad_count: int = 0
+    _met: set[tuple[str, str]] = field(default_factory=set, repr=False, compare=False)
 
 
 class Recoverer:
@@ -253,8 +254,11 @@ class Recoverer:
 
 
 def _note_bad(report: SweepReport, bad: list[BadRow]) -> None:
-    report.bad_count += len(bad)
-    report.bad.extend(bad[: limits.BAD_ROWS_NAMED - len(report.bad)])
+    """Each row once, however many looks of one sweep meet it."""
+    new = {(each.table, each.key): each for each in bad if (each.table, each.key) not in report._met}
+    report._met.update(new)
+    report.bad_count += len(new)
+    report.bad.extend([*new.values()][: limits.BAD_ROWS_NAMED - len(report.bad)])
 
 
 def _note_ended(report: SweepReport, runs: list[Run]) -> None:

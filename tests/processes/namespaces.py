@@ -44,6 +44,7 @@ def run_inside(
     command = [sys.executable, *words]
     if not as_init:
         command = ["/bin/sh", "-c", '"$@"; exit $?', "sh", *command]
+    path = [str(HERE.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
     return subprocess.run(
         [*_unshare(flags), *command],
         input=stdin,
@@ -51,7 +52,7 @@ def run_inside(
         text=True,
         timeout=DEADLINE_SECONDS,
         cwd=HERE.parent.parent,
-        env={**os.environ, PRIVATE: "1", "PYTHONPATH": str(HERE.parent)},
+        env={**os.environ, PRIVATE: "1", "PYTHONPATH": os.pathsep.join(path)},
     )
 
 

@@ -75,8 +75,8 @@ class Procfs:
         return b""
 
     def _settled_block(self, pid: int) -> bytes | None:
-        """While a process executes another program it has no environment for a moment. That it has none at all
-        is believed when the same memory was set aside for it before and after the read."""
+        """While a process executes another program it has no environment for a moment. That it has none is
+        believed when the same memory was set aside for it before and after the read."""
         block = self._block(f"{pid}/environ")
         if block != b"":
             return block

@@ -106,7 +106,7 @@ class Child:
             {name: name for name in request["destinations"]},
             request["settings"],
             {},
-            NamedMachine(open_processes(), request["machine"]),
+            NamedMachine(open_processes(), request["machine"], self.reach),
         )
 
     # --- ports ---

@@ -6,7 +6,7 @@ machine then are what they would be: nothing can be said of them from here.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from runcoord.ports import (
@@ -24,11 +24,16 @@ BETWEEN = "/"
 """Between the host's own id and the name of the scenario's machine."""
 
 
-class NamedMachine:
-    """A table whose host has another name. Everything else is the given table's."""
+def _nowhere(moment: str, **data: object) -> None:
+    """Nobody wants to know."""
 
-    def __init__(self, table: Processes, name: str) -> None:
-        self._table, self._suffix = table, f"{BETWEEN}{name}"
+
+class NamedMachine:
+    """A table whose host has another name, and that tells ``reach`` of the moments that the simulated one
+    has. Everything else is the given table's."""
+
+    def __init__(self, table: Processes, name: str, reach: Callable[..., None] = _nowhere) -> None:
+        self._table, self._suffix, self.reach = table, f"{BETWEEN}{name}", reach
         self.guarantees = table.guarantees
         self.own = table.own
 
@@ -40,21 +45,27 @@ class NamedMachine:
         return self.named(self._table.itself())
 
     def identify(self, pid: int, cookie: str = "") -> ProcessIdentity:
+        self.reach("before-identify", pid=pid)
         return self.named(self._table.identify(pid, cookie))
 
     def open(self, identity: ProcessIdentity) -> PinnedProcess:
+        self.reach("before-probe", pid=identity.pid)
         return _Pinned(self._table.open(self.plain(identity)), self)
 
     def scan(self, members: Membership, seconds: float) -> Scan:
+        self.reach("before-scan")
         scan = self._table.scan(self._plain_members(members), seconds)
         return replace(scan, members=self._named_all(scan.members), spared=self._named_all(scan.spared))
 
     def pin(self, members: Membership, pid: int) -> PinnedProcess | None:
+        self.reach("before-pin", pid=pid)
         found = self._table.pin(self._plain_members(members), pid)
         return None if found is None else _Pinned(found, self)
 
     def signal_group(self, leader: PinnedProcess, number: int) -> None:
+        self.reach("before-signal", pid=leader.identity.pid, signal=number)
         self._table.signal_group(_inner(leader), number)
+        self.reach("after-signal", pid=leader.identity.pid, signal=number)
 
     def wait(self, pinned: Sequence[PinnedProcess], seconds: float) -> None:
         self._table.wait([_inner(each) for each in pinned], seconds)
@@ -87,13 +98,20 @@ class _Pinned:
     def __init__(self, inner: PinnedProcess, machine: NamedMachine) -> None:
         self.inner, self._machine = inner, machine
         self.ended, self.exit_status = inner.ended, inner.exit_status
-        self.signal, self.close = inner.signal, inner.close
+        self.close = inner.close
 
     @property
     def identity(self) -> ProcessIdentity:
         return self._machine.named(self.inner.identity)
 
+    def signal(self, number: int) -> None:
+        pid = self.inner.identity.pid
+        self._machine.reach("before-signal", pid=pid, signal=number)
+        self.inner.signal(number)
+        self._machine.reach("after-signal", pid=pid, signal=number)
+
     def look(self, recorded: ProcessIdentity) -> Look:
+        self._machine.reach("before-look", pid=recorded.pid)
         return self.inner.look(self._machine.plain(recorded))
 
 

@@ -3,14 +3,13 @@ first processes, the caller's git state, how the command ended."""
 
 from __future__ import annotations
 
-import contextlib
 import logging
-import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runcoord import _spans as spans
+from runcoord._coordinator import RunVerbs
 from runcoord._core.events import canonical_json as json_of
 from runcoord._core.identity import UnknownIdentity
 from runcoord._core.records import Identity, NewProcess, Role, Snapshot, SnapshotState, Terms
@@ -18,6 +17,7 @@ from runcoord._core.texts import message_of
 from runcoord._log import say
 from runcoord._supervisor.accepting import Beginning
 from runcoord._supervisor.starting import Launched
+from runcoord._supervisor.tidying import remove, tidy
 from runcoord.errors import LaunchFailed, ProbeFailed
 
 if TYPE_CHECKING:  # without a checkout nothing of git is loaded
@@ -35,7 +35,10 @@ class Kept:
 
 
 class Keeper:
-    """Keeps it."""
+    """Keeps it, for the commands of one coordinator."""
+
+    def __init__(self, verbs: RunVerbs) -> None:
+        self._verbs = verbs
 
     # --- before the command begins ---
 
@@ -126,9 +129,8 @@ class Keeper:
         """Remove the command's own directory: nobody needs it any more."""
         if launched.folder is None:
             return
-        shutil.rmtree(launched.folder, ignore_errors=True)
-        with contextlib.suppress(OSError):  # others are in it
-            launched.folder.parent.rmdir()
+        remove(launched.folder)
+        tidy(self._verbs, launched.folder.parent)
 
 
 def _identity(read: Callable[[], Identity]) -> Identity:

@@ -24,7 +24,7 @@ class Supervisor:
 
     def __init__(self, verbs: RunVerbs, executor: Executor, launcher: Launcher, folders: Path | None) -> None:
         self._verbs, self._launcher, self._folders = verbs, launcher, folders
-        self._shop = Workshop(verbs, executor, Keeper())
+        self._shop = Workshop(verbs, executor, Keeper(verbs))
 
     def launch(self, order: CommandOrder, run_id: str = "") -> Launched:
         """Guard, look up and start a command, gate closed; nothing of it is in the store yet."""

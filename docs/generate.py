@@ -158,8 +158,9 @@ LIBRARY = {
     "Opening and using a coordinator": "runcoord._assembly runcoord._core.settings",
     "Working under a lease": "runcoord._executor runcoord._heartbeat",
     "Running commands": (
-        "runcoord._supervisor.preparing runcoord._supervisor.report runcoord._supervisor.git_state "
-        "runcoord._teardown"
+        "runcoord._supervisor.preparing runcoord._supervisor.accepting runcoord._supervisor.command "
+        "runcoord._supervisor.report runcoord._supervisor.git_state "
+        "runcoord._processes runcoord._teardown"
     ),
     "Calls from asyncio, and calls with a bound": "runcoord._async_calls runcoord._bounded",
     "Answers and reports": "runcoord._answers runcoord._recoverer runcoord._outbox",

@@ -14,6 +14,7 @@ TRANSACTIONS = {
     "start": "the start of the work is made durable",
     "renew": "a lease is renewed",
     "reacquire": "an expired lease is taken again",
+    "begin": "the run of a command is accepted, claimed and started, and its processes are recorded",
     "record": "processes of a run are recorded, which starts it",
     "record-teardown": "the report on how a run's processes were ended is recorded",
     "record-snapshot": "the git state before a run, or what became of it, is recorded",

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from pytest_runcoord.probed_ports import FaultyStore, ProbedDestination
+from pytest_runcoord.reference_commands import CommandVerbs
 from pytest_runcoord.reference_processes import ProcessVerbs
 from pytest_runcoord.reference_snapshot import Onlooker
 from pytest_runcoord.subject import CAPABILITIES, Answer, Snapshot, SubjectWorld, Timer
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
     from pytest_runcoord.reference_threads import ThreadHelper
 
 STORE_NAME = "runs.db"
+ROOT_ONLY = frozenset(() if getattr(os, "geteuid", int)() == 0 else ("ownership",))
+"""What it cannot be asked for here."""
 
 
 class _WorldIds(Ids):
@@ -45,7 +49,7 @@ class Reference:
     """``runcoord`` itself, on the documented default store."""
 
     name = "runcoord"
-    capabilities = frozenset(CAPABILITIES)
+    capabilities = frozenset(CAPABILITIES) - ROOT_ONLY
 
     def __init__(self, store: str = "default") -> None:
         self._store = store
@@ -101,13 +105,14 @@ class Reference:
         return MemoryStore(data)
 
 
-class ReferenceSession(ProcessVerbs):
+class ReferenceSession(ProcessVerbs, CommandVerbs):
     """One incarnation of the reference. Each verb is one call of the public interface."""
 
     def __init__(self, coordinator: Coordinator, world: SubjectWorld) -> None:
         self._coordinator = coordinator
         self._world = world
         self._executions: list[Execution] = []
+        self._commands = []
         self._serving = False
         self._threads: ThreadHelper | None = None
 
@@ -121,6 +126,7 @@ class ReferenceSession(ProcessVerbs):
 
     def timers(self) -> list[tuple[str, Timer]]:
         timers: list[tuple[str, Timer]] = [("renew", execution) for execution in self._executions]
+        timers += self.command_timers()
         if self._serving:
             timers.append(("maintenance", self._coordinator.maintenance))
         return timers
@@ -330,7 +336,16 @@ def _sweep_answer(report: SweepReport) -> Answer:
             "interrupted": report.interrupted,
             "stopped": report.stopped,
             "retried": report.retried,
+            "recovered": report.recovered,
             "capped": report.capped,
+            "proved_dead": report.proved_dead,
+            "given_back": report.given_back,
+            "redelivered": report.redelivered,
+            "cleaned": report.cleaned,
+            "killed": report.killed,
+            "cleanup_deferred": report.cleanup_deferred,
+            "survived": report.survived,
+            "unaudited": report.unaudited,
             "pruned": report.pruned,
             "pruned_summaries": report.pruned_summaries,
             "digest": report.digest,

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 from pytest_runcoord.subject import EventSeen, RunSeen, Snapshot
 from runcoord import BadRow, Coordinator, Event, Run
 from runcoord.ports import Audit, Teardown, View
+from runcoord.ports import Snapshot as GitSnapshot
 
 PAGE = 1_000
 """Rows in one page of a snapshot."""
@@ -119,6 +121,10 @@ def with_processes(run: Run, seen: RunSeen, view: View, bad: list[BadRow]) -> Ru
     assert cleanup is not None
     teardowns = view.records(Teardown, run.run_id, limit=PAGE, bad=bad)
     audits = view.records(Audit, run.run_id, limit=PAGE, bad=bad)
+    git = [
+        {"state": each.state.value, "directory": each.directory, "report": json.loads(each.report or "{}")}
+        for each in view.records(GitSnapshot, run.run_id, limit=1, bad=bad)
+    ]
     return replace(
         seen,
         cleanup=cleanup.state.value,
@@ -127,6 +133,7 @@ def with_processes(run: Run, seen: RunSeen, view: View, bad: list[BadRow]) -> Ru
         teardowns=tuple(each.report.document() for each in teardowns),
         audits=tuple((each.intent, each.result) for each in audits),
         exit_status=run.exit_status,
+        git=git[0] if git else None,
     )
 
 

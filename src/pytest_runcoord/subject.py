@@ -30,6 +30,8 @@ CAPABILITIES: dict[str, str] = {
     "executor": "hold a lease for real work, with a heartbeat",
     "maintenance": "one start call, and timers that sweep and deliver",
     "processes": "record processes of a run, start and end trees of them, through the world's table",
+    "supervision": "run commands as runs, step by step: guarded, recorded, watched over, ended",
+    "ownership": "give files of the scenario to another user, which only root can",
     "threads": "make calls through a helper with a bound",
     "ports": "reach the store through the world's port, so that a crash inside a step is honest",
     "sqlite": "keep everything in one SQLite file",
@@ -82,6 +84,8 @@ class RunSeen:
     """Rounds of signals by recovery: what was intended, and what came of it if that was written."""
     exit_status: int | None = None
     """How its command ended, where it had one."""
+    git: Mapping[str, Any] | None = None
+    """What is stored of its caller's git state: ``state``, ``directory``, ``report``; None without any."""
 
 
 @dataclass(frozen=True, slots=True)

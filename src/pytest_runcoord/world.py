@@ -13,6 +13,7 @@ from typing import Any
 
 from pytest_runcoord.arming import Arming
 from pytest_runcoord.changes import READING, Changes
+from pytest_runcoord.checkouts import Place
 from pytest_runcoord.destinations import Destination
 from pytest_runcoord.history import History
 from pytest_runcoord.incarnation import Fault, Handle, Incarnation, Life, LocalProcess, Process
@@ -20,6 +21,7 @@ from pytest_runcoord.post import Post
 from pytest_runcoord.probed_ports import Crashed, NeverReturns
 from pytest_runcoord.process_world import ProcessWorld
 from pytest_runcoord.subject import Snapshot, Subject, SubjectWorld
+from pytest_runcoord.surroundings import Surroundings
 from pytest_runcoord.timekeeper import Timed, Timekeeper
 from pytest_runcoord.world_errors import (
     BoundReached,
@@ -46,9 +48,13 @@ class WorldPlan:
     """Machines of owners: by name, or one word for all; each has its own otherwise."""
     kernel_handles: bool = True
     """Whether the kernel gives durable handles of processes."""
+    environment: dict[str, str] = field(default_factory=dict)
+    """Variables of every owner."""
+    places: dict[str, Place] = field(default_factory=dict)
+    """Repositories and directories in the home, in the order in which they are made."""
 
 
-class World:
+class World(Surroundings):
     """Everything around the coordinators of one scenario."""
 
     def __init__(self, subject: Subject, directory: Path, plan: WorldPlan) -> None:
@@ -85,6 +91,8 @@ class World:
         self.unobserved = False
         """Many steps alike are under way; the invariants look when they are done."""
         self.new_ids: list[str] = []
+        self.new_cookie = ""
+        """The cookie of the run that is about to begin."""
         self.process_of: Callable[[World, Incarnation], Process] = _local_process
         self.cleanups: list[Callable[[], None]] = []
         self.real = False
@@ -314,6 +322,8 @@ class World:
         """The next id: one that the scenario named, or a counted one."""
         if prefix == "run" and self.new_ids:
             return self.new_ids.pop(0)
+        if prefix == "cookie" and self.new_cookie:
+            return f"cookie-{self.new_cookie}"
         self._ids += 1
         return f"{prefix}-{self._ids}"
 

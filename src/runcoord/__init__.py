@@ -34,8 +34,10 @@ if TYPE_CHECKING:
     from runcoord._outbox import DrainReport
     from runcoord._processes import open_processes
     from runcoord._recoverer import SweepReport
+    from runcoord._supervisor.accepting import Intake
+    from runcoord._supervisor.command import CommandRun
     from runcoord._supervisor.git_state import GitReport
-    from runcoord._supervisor.preparing import VariableNames
+    from runcoord._supervisor.preparing import CommandOrder, VariableNames
     from runcoord._supervisor.report import Cause, CommandReport
     from runcoord._teardown import tear_down
     from runcoord.errors import DestinationRefused, Happened, Refused, RuncoordError, StoreError
@@ -70,8 +72,10 @@ else:  # unseen by type checkers, to which any name would be one that is found l
             "_outbox": ("DrainReport",),
             "_processes": ("open_processes",),
             "_recoverer": ("SweepReport",),
+            "_supervisor.accepting": ("Intake",),
+            "_supervisor.command": ("CommandRun",),
             "_supervisor.git_state": ("GitReport",),
-            "_supervisor.preparing": ("VariableNames",),
+            "_supervisor.preparing": ("CommandOrder", "VariableNames"),
             "_supervisor.report": ("Cause", "CommandReport"),
             "_teardown": ("tear_down",),
             "errors": ("DestinationRefused", "Happened", "Refused", "RuncoordError", "StoreError"),
@@ -89,7 +93,9 @@ __all__ = [
     "AsyncCalls",
     "BadRow",
     "Cause",
+    "CommandOrder",
     "CommandReport",
+    "CommandRun",
     "Completion",
     "Coordinator",
     "Deadline",
@@ -109,6 +115,7 @@ __all__ = [
     "Hold",
     "HoldReport",
     "Instant",
+    "Intake",
     "Lease",
     "Message",
     "Outcome",

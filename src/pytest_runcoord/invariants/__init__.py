@@ -9,6 +9,7 @@ A new invariant is a subclass of :class:`Invariant` with an ``id`` and a sentenc
 from __future__ import annotations
 
 from pytest_runcoord.invariants.base import Invariant, Violated, Watch
+from pytest_runcoord.invariants.commands import COMMAND_INVARIANTS
 from pytest_runcoord.invariants.delivery import (
     AcknowledgedStays,
     DeliveredToSomeone,
@@ -54,6 +55,7 @@ INVARIANTS: tuple[type[Invariant], ...] = (
     NoSilentZero,
     BoundedAndClean,
     *PROCESS_INVARIANTS,
+    *COMMAND_INVARIANTS,
 )
 
 __all__ = ["INVARIANTS", "IdleIsFree", "Invariant", "Violated", "Watch"]

@@ -9,7 +9,7 @@ from pytest_runcoord.invariants.base import Invariant
 from pytest_runcoord.subject import RunSeen, Snapshot
 from runcoord.ports import Deadline, Instant
 
-ACQUIRING = frozenset({"claim", "claim_next", "reacquire", "execute", "execute_next"})
+ACQUIRING = frozenset({"claim", "claim_next", "reacquire", "execute", "execute_next", "supervise"})
 TAKING = frozenset({"claim", "claim_next", "execute", "execute_next", "recover", "startup"})
 WRITING = frozenset({"start", "renew", "reacquire", "release", "progress", "publish", "complete"})
 """Writes that name the epoch of their handle; an execution re-acquires by itself and is not among them."""

@@ -7,9 +7,9 @@ from pytest_runcoord.history import Entry
 from pytest_runcoord.invariants.base import Invariant
 from pytest_runcoord.subject import Snapshot
 
-ASKING = frozenset({"claim", "claim_next", "start", "execute", "execute_next"})
+ASKING = frozenset({"claim", "claim_next", "start", "execute", "execute_next", "supervise"})
 """Verbs that would hand out a run, or begin its work."""
-BEGINNING = frozenset({"start", "execute", "execute_next"})
+BEGINNING = frozenset({"start", "execute", "execute_next", "supervise"})
 
 
 class StartsOnce(Invariant):

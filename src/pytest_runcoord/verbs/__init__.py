@@ -11,8 +11,11 @@ from pytest_runcoord.moments import MOMENTS
 from pytest_runcoord.subject import CAPABILITIES
 from pytest_runcoord.verbs import (
     expectations,
+    expected_commands,
+    expected_git,
     expected_processes,
     faults,
+    git,
     given,
     many,
     outbox,
@@ -20,6 +23,7 @@ from pytest_runcoord.verbs import (
     process_faults,
     processes,
     runs,
+    supervising,
     time,
     work,
 )
@@ -55,8 +59,9 @@ def build_registry() -> Registry:
         registry.axis(
             name, Choice(values), says=f"{name} of the scenario's world", default=next(iter(values))
         )
-    words = (given, owners, runs, outbox, work, processes, process_faults, many, time, faults)
-    for module in (*words, expectations, expected_processes):
+    words = (given, owners, runs, outbox, work, processes, process_faults, supervising, git)
+    expected = (expectations, expected_processes, expected_commands, expected_git)
+    for module in (*words, many, time, faults, *expected):
         module.register(registry)
     return registry
 

@@ -78,6 +78,7 @@ GIVEN_BY = {
     "execution": "'execute'",
     "delivery": "'dispatch'",
     "tree": "'spawn' with 'shim: true'",
+    "command": "'supervise'",
 }
 """The step that gives a handle of each kind."""
 

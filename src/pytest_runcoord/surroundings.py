@@ -1,0 +1,59 @@
+"""What lies around the owners of a world besides clocks, processes and destinations: environments,
+repositories, the log. Each is made when something asks for it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_runcoord.environments import Environments
+
+if TYPE_CHECKING:
+    from pytest_runcoord.checkouts import Checkouts
+    from pytest_runcoord.logbook import Logbook
+    from pytest_runcoord.process_world import ProcessWorld
+
+
+class Surroundings:
+    """Part of a world."""
+
+    directory: Path
+    plan: Any
+    processes: ProcessWorld
+    cleanups: list[Callable[[], None]]
+
+    @cached_property
+    def environments(self) -> Environments:
+        """The environments of owners."""
+        made = Environments(self.directory)
+        given: dict[str, str] = self.plan.environment
+        made.change("", {name.encode(): value.encode() for name, value in given.items()})
+        return made
+
+    @cached_property
+    def checkouts(self) -> Checkouts:
+        """The repositories in the home, as ``given`` says."""
+        from pytest_runcoord.checkouts import Checkouts
+
+        made = Checkouts(self.directory, self.environments.plain())
+        self.cleanups.append(made.end)
+        for name, place in self.plan.places.items():
+            made.make(name, place)
+        return made
+
+    @cached_property
+    def logbook(self) -> Logbook:
+        """What the library logs from now on."""
+        from pytest_runcoord.logbook import Logbook
+
+        made = Logbook()
+        self.cleanups.append(made.close)
+        return made
+
+    def environment_of(self, label: str) -> dict[bytes, bytes]:
+        """The environment that a process of the scenario began with."""
+        found = self.processes.find(label).environment
+        return {os.fsencode(name): os.fsencode(value) for name, value in found.items()}

@@ -111,7 +111,7 @@ def test_a_command_has_spans_with_numbers_and_outcomes_and_nothing_of_what_was_r
     for name in ("RUNCOORD_DEPTH", "RUNCOORD_MAX_DEPTH", "RUNCOORD_COOKIE"):
         monkeypatch.delenv(name, raising=False)
     machine = Machine(tmp_path, {"true": Plan("true", ends_after=1.0, status=3)})
-    (tmp_path / ".git").mkdir()  # no repository, and a place where one is looked for
+    (tmp_path / ".git").mkdir()  # no repository, but a place where one is looked for
     coordinator = machine.coordinator()
     command = machine.command(coordinator, "true", Intake(run_id="r1"))
     drive(command)

@@ -4,8 +4,10 @@ first processes, the caller's git state, how the command ended."""
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runcoord import _spans as spans
@@ -58,11 +60,11 @@ class Keeper:
     def take(self, launched: Launched) -> None:
         """Write down the git state of the command's directory, durably, if it is in a checkout. Raises
         :class:`~runcoord.errors.GitStateUnsaved`."""
-        if launched.folder is None:
+        prepared = launched.prepared
+        if launched.folder is None or not _below_git(prepared.directory):
             return
         from runcoord import _git
 
-        prepared = launched.prepared
         with spans.span("runcoord.git.take", run=launched.run_id) as span:
             saved = _git.take(prepared.directory, launched.folder, environ=prepared.environment)
             span.say(checkout=saved is not None)
@@ -131,6 +133,13 @@ class Keeper:
             return
         remove(launched.folder)
         tidy(self._verbs, launched.folder.parent)
+
+
+def _below_git(directory: str) -> bool:
+    """Whether ``.git`` is there, or above: without it there is no checkout, and what tells more need not be
+    loaded."""
+    place = Path(os.path.realpath(directory))
+    return any(os.path.lexists(each / ".git") for each in (place, *place.parents))
 
 
 def _identity(read: Callable[[], Identity]) -> Identity:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-import shutil
 from pathlib import Path
 
 from runcoord._coordinator import RunVerbs
@@ -24,7 +23,14 @@ NEVER_BEGAN_SECONDS = 3600.0
 
 def remove(folder: Path) -> None:
     """Remove a command's own directory, and the one around it if that is empty then. Never raises."""
-    shutil.rmtree(folder, ignore_errors=True)
+    try:
+        for each in list(folder.iterdir()):
+            each.unlink()
+        folder.rmdir()
+    except OSError:
+        from shutil import rmtree  # takes long to load, and what is in there are files
+
+        rmtree(folder, ignore_errors=True)
     with contextlib.suppress(OSError):  # others are in it
         folder.parent.rmdir()
 

@@ -59,7 +59,8 @@ class PinnedProcess(Protocol):
         :class:`~runcoord.errors.ProbeFailed`."""
 
     def ended(self) -> bool:
-        """Whether it has ended. A zombie has, unless other threads of it run. Never blocks."""
+        """Whether it has ended. A zombie has, unless other threads of it run. Never blocks. Where nothing is
+        held, raises :class:`~runcoord.errors.ProbeFailed` when it cannot be read any more."""
 
     def exit_status(self) -> int | None:
         """How it ended, in the form of ``Popen.returncode``, where the system tells somebody who is not its

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from processes.planted import KERNEL_THREAD, PlantedProc
+from runcoord.errors import ProbeFailed, ProcessGone
 from runcoord.ports import Found, Likeness, Membership, Scan
 
 if sys.platform != "linux":
@@ -110,6 +112,34 @@ def test_what_is_read_after_a_pinned_process_is_gone_is_not_taken_for_its_own(pl
     look = held.look(record)
     assert (look.likeness, look.ended) == (Likeness.DIFFERENT, True)
     held.close()
+
+
+def test_a_process_that_is_hidden_later_has_not_ended(planted: PlantedProc) -> None:
+    plant_habitat(planted)
+    child = subprocess.Popen(["/bin/sleep", "60"])
+    try:
+        folder = planted.process(child.pid, environment=LINE)
+        table = LinuxProcesses(str(planted.root), NO_PINS)
+        record = table.identify(child.pid, RUN)
+        held = table.open(record)
+        assert held.look(record).likeness is Likeness.SAME
+        shutil.rmtree(folder)
+        for call in (
+            held.ended,
+            lambda: held.look(record),
+            lambda: held.signal(9),
+            lambda: table.open(record),
+        ):
+            with pytest.raises(ProbeFailed):
+                call()
+        table.wait([held], 0.02)
+        assert child.poll() is None
+    finally:
+        child.kill()
+        child.wait()
+    assert held.ended()
+    with pytest.raises(ProcessGone):
+        table.open(record)
 
 
 def test_a_process_in_the_middle_of_exec_is_not_overlooked(planted: PlantedProc) -> None:

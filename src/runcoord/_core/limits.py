@@ -183,6 +183,15 @@ DENIED_SECONDS = 1.0
 """Time that a teardown goes on when only processes are left that it must not, or cannot, signal."""
 MAX_ENVIRONMENT_BYTES = 8 * 2**20
 """Read of one process's environment: above the largest that Linux lets a program start with (6 MiB)."""
+EXEC_LOOKS = 10
+"""Looks at a process that executes another program and has no environment at that moment."""
+EXEC_LOOK_SECONDS = 0.0005
+"""Time between two of them: on an idle machine ``exec`` takes less between giving up the old memory and
+filling the new. On a busy one it can be suspended in between; then the scan is not complete."""
+ASK_AGAIN_SECONDS = 0.01
+"""Time between two looks at a process whose end the system does not tell."""
+LONGEST_WAIT_SECONDS = 3600.0
+"""One wait for ends of processes: the system takes no more than 24 days, and whoever waits looks again."""
 MAX_PARENTS = 1024
 """Parents that are followed from a process to see whether it is a descendant of a run: longer lines are cut
 as their upper ends die."""

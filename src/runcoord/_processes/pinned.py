@@ -8,18 +8,13 @@ import time
 from collections.abc import Callable
 
 from runcoord._core.identity import Habitat, Likeness, ProcessIdentity, compare, same_place
+from runcoord._core.limits import ASK_AGAIN_SECONDS, LONGEST_WAIT_SECONDS
 from runcoord._core.lineage import belongs
 from runcoord._process_ports import Look
 from runcoord._processes import pidfd
 from runcoord._processes.own import own_numbers
 from runcoord._processes.rows import CLOSED, GONE, Executing, Row, Rows
 from runcoord.errors import InvalidRequest, ProbeFailed
-
-ASK_AGAIN_SECONDS = 0.01
-"""Between two looks at a process whose end the kernel cannot tell us."""
-
-LONGEST_WAIT_SECONDS = 3600.0
-"""Of one call to the system, which takes no more than 24 days; whoever waits looks again."""
 
 
 class Place:
@@ -297,11 +292,18 @@ def wait_for_ends(processes: list[AnyProcess], seconds: float) -> None:
     held = [each.fd for each in processes if isinstance(each, HeldProcess)]
     if held:
         _wait_for_held(held, until)
-    while numbered := [each for each in numbered if not each.ended()]:
+    while numbered := [each for each in numbered if not _seen_to_end(each)]:
         left = until - time.monotonic()
         if left <= 0:
             return
         time.sleep(min(left, ASK_AGAIN_SECONDS))
+
+
+def _seen_to_end(process: NumberedProcess) -> bool:
+    try:
+        return process.ended()
+    except ProbeFailed:
+        return False
 
 
 def _wait_for_held(held: list[int], until: float) -> None:

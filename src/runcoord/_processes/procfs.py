@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 
-from runcoord._core.limits import MAX_ENVIRONMENT_BYTES
+from runcoord._core.limits import EXEC_LOOK_SECONDS, EXEC_LOOKS, MAX_ENVIRONMENT_BYTES
 from runcoord._processes.rows import CLOSED, GONE, Executing, Row
 
 _KERNEL_THREAD = 0x00200000
@@ -13,10 +13,6 @@ _KERNEL_THREAD = 0x00200000
 _STAT_BYTES = 1024
 """More than any ``stat`` line has: 52 numbers and a name of at most 64 bytes."""
 _ENVIRONMENT_CHUNK = 65_536
-_LOOKS_AT_EXEC = 10
-_EXEC_SECONDS = 0.0005
-"""Between two looks; on an idle machine ``exec`` takes less than one between giving up the old memory and
-filling the new. On a busy one it can be suspended in between."""
 
 
 class Procfs:
@@ -81,13 +77,13 @@ class Procfs:
         if block != b"":
             return block
         before = self._memory(pid)
-        for _ in range(_LOOKS_AT_EXEC):
+        for _ in range(EXEC_LOOKS):
             block = self._block(f"{pid}/environ")
             after = self._memory(pid)
             if block != b"" or (before and before == after):
                 return block
             before = after
-            time.sleep(_EXEC_SECONDS)
+            time.sleep(EXEC_LOOK_SECONDS)
         raise Executing(f"process {pid} executes another program")
 
     def _memory(self, pid: int) -> list[bytes]:

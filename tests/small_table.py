@@ -73,6 +73,8 @@ class SmallTable:
         self.likeness: dict[int, Likeness] = {}
         self.needs_parent: set[int] = set()
         """Members (by pid) only as long as their parents live."""
+        self.leaving: list[Small] = []
+        """Members that leave their group between a scan and the signal to it."""
         self.slept = 0.0
         self.group_signals = True
 
@@ -177,6 +179,8 @@ class SmallTable:
     def signal_group(self, leader: PinnedProcess, number: int) -> None:
         if not self.group_signals:
             raise ProbeFailed("this system cannot")
+        for each in self.leaving:
+            each.found -= {Found.GROUP}
         reached = 0
         for each in [each for each in self.living() if Found.GROUP in each.found]:
             try:

@@ -253,7 +253,7 @@ class _Teardown:
         for key, case in self._ledger.present.items():
             if key not in self._pins or key in at_once:
                 continue
-            if phase is Phase.ASK and (ASKING in case.signals or key[0] in excused):
+            if phase is Phase.ASK and (case.asked or key[0] in excused):
                 continue
             for name in _IN_PHASE[phase]:
                 self._signal(key, name)
@@ -302,8 +302,10 @@ class _Teardown:
         again = {key for key in keys if KILLING in self._ledger.present[key].signals}
         sent = [name for name in _IN_PHASE[phase] if self._reaches_group(leader, name)]
         for key in keys:
+            case = self._ledger.present[key]
+            case.through_group = case.through_group or (phase is Phase.ASK and ASKING in sent)
             for name in sent:
-                self._ledger.present[key].note(name)
+                case.note(name)
         return keys - again if sent else frozenset()
 
     def _reaches_group(self, leader: PinnedProcess, name: str) -> bool:
@@ -348,7 +350,7 @@ class _Teardown:
             case.why = _words(error)
             self._ledger.problem(case.why)
         else:
-            case.denied = False
+            case.denied = case.through_group = False
             case.note(name)
 
     # --- waiting and reporting ---

@@ -64,6 +64,17 @@ def test_the_leader_ends_first_and_the_member_that_ignores_it_is_killed_all_the_
     assert table.living() == []
 
 
+def test_a_member_that_left_the_group_just_before_it_was_signalled_is_asked_by_itself() -> None:
+    leaving = Small(102, takes=0.5)
+    table = SmallTable(Small(LEADER, takes=1.0), leaving)
+    table.leaving = [leaving]
+    began = table.clock.monotonic()
+    report = torn_down(table)
+    assert table.sent(leaving) == [TERM, CONT]
+    assert leaving.received[0][1] <= began + 0.5
+    assert fates(report) == {LEADER: Fate.ASKED, 102: Fate.ASKED}
+
+
 def test_a_stopped_member_hears_that_it_is_asked() -> None:
     stopped = Small(LEADER, takes=0.5, stopped=True)
     report = torn_down(SmallTable(stopped))

@@ -22,6 +22,8 @@ class Case:
     sighting: Sighting
     found: frozenset[Found]
     signals: tuple[str, ...] = ()
+    through_group: bool = False
+    """It was asked through its group alone, which it may have left in the same moment."""
     denied: bool = False
     """The system refused a signal, and the process was alive."""
     why: str = ""
@@ -30,6 +32,13 @@ class Case:
     @property
     def beyond_reach(self) -> bool:
         return self.denied or bool(self.why and not self.signals)
+
+    @property
+    def asked(self) -> bool:
+        """It was asked to end, and was there to hear it: still in the group, if that was the way."""
+        if self.through_group and Found.GROUP not in self.sighting.found:
+            return False
+        return ASKING in self.signals
 
     def note(self, signal: str) -> None:
         """A signal was sent. It may have been sent before."""

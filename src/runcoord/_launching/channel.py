@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import select
+import threading
 import time
 from typing import Any
 
@@ -26,6 +27,7 @@ class Channel:
         os.set_blocking(self._wake_out, False)
         os.set_blocking(self._wake_in, False)
         self._closed = False
+        self._closing = threading.RLock()  # re-entered by a signal handler that wakes while this one closes
 
     @property
     def ended(self) -> bool:
@@ -58,13 +60,15 @@ class Channel:
 
     def wake(self) -> None:
         """Let a wait return. Callable from a signal handler and from other threads."""
-        if not self._closed:
-            with contextlib.suppress(OSError):  # full: it will wake anyway
-                os.write(self._wake_in, b"w")
+        with self._closing:
+            if not self._closed:
+                with contextlib.suppress(OSError):  # full: it will wake anyway
+                    os.write(self._wake_in, b"w")
 
     def close(self) -> None:
         """The shim sees the end of the lifeline. Closing twice changes nothing."""
-        if not self._closed:
-            self._closed = self._lines.ended = True
-            for fd in (self._lines.fd, self._wake_out, self._wake_in):
-                os.close(fd)
+        with self._closing:
+            if not self._closed:
+                self._closed = self._lines.ended = True
+                for fd in (self._lines.fd, self._wake_out, self._wake_in):
+                    os.close(fd)

@@ -49,6 +49,7 @@ class ShimTree:
         """With a terminal the shim itself; else the process that forked it, and ended at once."""
         self._terminal = terminal
         self._pids: tuple[int, int] | None = None
+        self._identities: dict[int, ProcessIdentity] = {}
         self._pins: dict[int, PinnedProcess] = {}
         self._failure: dict[str, Any] | None = None
         self._opened = False
@@ -63,12 +64,17 @@ class ShimTree:
     @property
     def shim(self) -> ProcessIdentity:
         """See :meth:`runcoord.ports.Tree.shim`."""
-        return self._processes.identify(self._started()[0], self._order.cookie)
+        return self._identity(self._started()[0])
 
     @property
     def leader(self) -> ProcessIdentity:
         """See :meth:`runcoord.ports.Tree.leader`."""
-        return self._processes.identify(self._started()[1], self._order.cookie)
+        return self._identity(self._started()[1])
+
+    def _identity(self, pid: int) -> ProcessIdentity:
+        """As it was read when both existed."""
+        known = self._identities.get(pid)
+        return known if known is not None else self._processes.identify(pid, self._order.cookie)
 
     def _started(self) -> tuple[int, int]:
         """Pids of the shim and the command, as soon as both exist."""
@@ -121,7 +127,7 @@ class ShimTree:
         Raises :class:`~runcoord.errors.ProcessGone` when the shim is gone, and nobody can tell any more how
         the command ends; :meth:`tear_down` does without it.
         """
-        until = time.monotonic() + seconds
+        until, heard = time.monotonic() + seconds, False
         while True:
             if self._status is not None:
                 self._take_terminal_back()
@@ -133,12 +139,11 @@ class ShimTree:
             interrupted = self._interruptions > self._seen_interruptions
             self._seen_interruptions = self._interruptions
             left = until - time.monotonic()
-            if self._woken or interrupted or left < 0:
+            if self._woken or interrupted or (heard and left <= 0):
                 self._woken = False
                 return None
-            self._hear(left)
-            if left == 0:
-                until = float("-inf")
+            heard = True
+            self._hear(max(0.0, left))
 
     def interruptions(self) -> int:
         """See :meth:`runcoord.ports.Tree.interruptions`."""
@@ -267,4 +272,5 @@ class ShimTree:
                 self._process.wait(SHIM_END_SECONDS)
         for pid in self._pids:
             with contextlib.suppress(ProcessError):
-                self._pins[pid] = self._processes.open(self._processes.identify(pid, self._order.cookie))
+                self._identities[pid] = self._processes.identify(pid, self._order.cookie)
+                self._pins[pid] = self._processes.open(self._identities[pid])

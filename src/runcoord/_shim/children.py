@@ -49,6 +49,19 @@ class Children:
             self._reap(self.leader)
             self.reaped = True
 
+    def reap_all(self) -> bool:
+        """Reap whoever has ended, the command too. True when there are no children any more."""
+        for _ in range(REAPED_AT_ONCE):
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return True
+            if pid == 0:
+                return False
+            if pid == self.leader:
+                self.status, self.reaped = os.waitstatus_to_exitcode(status), True
+        return False
+
     def _look_at_leader(self) -> bool:
         if self.status is not None:
             return False

@@ -17,11 +17,12 @@ from runcoord._core.teardown import Membership, Scope, TeardownReport
 from runcoord._process_ports import PinnedProcess, Processes
 from runcoord._processes import open_processes
 from runcoord._shim.attention import Attention
+from runcoord._shim.blind import BlindTeardown
 from runcoord._shim.children import Children, become_subreaper
 from runcoord._shim.gate import BEGUN, gate_order
 from runcoord._shim.tended_table import TendedTable
 from runcoord._teardown import tear_down
-from runcoord.errors import RuncoordError
+from runcoord.errors import ProbeFailed, RuncoordError
 
 SPARE_DESCRIPTORS = 64
 """Beside those of pinned processes: /proc, pipes, the socket."""
@@ -50,6 +51,8 @@ class Tending:
         self._problem = become_subreaper()
         _allow_pins()
         self._processes: Processes = open_processes()
+        self._blind = ""
+        """Why no process can be seen here."""
         self._leader = self._pinned_leader()
         self._order: dict[str, Any] = {}
         self._executing = False
@@ -183,6 +186,10 @@ class Tending:
         def hurried() -> bool:
             return self._hurried or self._attention.endings > max(1, endings)
 
+        if self._blind:
+            return BlindTeardown(self._children, self._attention, self._listen, hurried, self._blind).run(
+                grace
+            )
         table = TendedTable(self._processes, self._attention, self._listen, self._children.look, hurried)
         try:
             return tear_down(
@@ -246,8 +253,11 @@ class Tending:
     def _pinned_leader(self) -> PinnedProcess | None:
         try:
             return self._processes.open(self._processes.identify(self._children.leader))
+        except ProbeFailed as error:
+            self._blind = error.problem
         except RuncoordError:
-            return None  # it was killed at the gate; its unreaped number stands for itself
+            pass  # it was killed at the gate; its unreaped number stands for itself
+        return None
 
 
 def write_last_words(path: str, words: LastWords) -> None:

@@ -149,6 +149,14 @@ def test_psutil_sees_the_tree_and_each_change_of_it(runcoord_process_tree: Proce
     assert server.parent() == psutil.Process(os.getpid())
     assert [each.pid for each in server.children(recursive=True)] == [tree["worker"].pid]
     assert psutil.Process(tree["daemon"].pid).ppid() == 1
+    assert {each.pid for each in psutil.process_iter()} == {
+        1,
+        os.getpid(),
+        *(tree[n].pid for n in tree.alive),
+    }
+    assert (server.exe(), server.cwd(), server.open_files()) == ("/usr/bin/server", "/", [])
+    assert server.cmdline() == ["server"]
+    assert server.memory_info().rss == 0
     assert psutil.Process(tree["daemon"].pid).name() == "daemond"
     server.suspend()
     assert server.status() == psutil.STATUS_STOPPED

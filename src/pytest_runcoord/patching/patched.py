@@ -121,6 +121,9 @@ def _point_psutil(patches: _Patches, proc: Path) -> None:
     import psutil
 
     patches.set(psutil, "PROCFS_PATH", str(proc))
+    linux = getattr(psutil, "_pslinux", None)
+    if hasattr(linux, "BOOT_TIME"):  # older versions read the time of the boot once
+        patches.set(linux, "BOOT_TIME", None)
     # Kept between calls, and of another /proc: pids that were started, and children that were seen.
     clear = getattr(psutil.process_iter, "cache_clear", None)
     if clear is not None:

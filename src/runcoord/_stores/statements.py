@@ -112,86 +112,84 @@ def events_by_ids(count: int) -> str:
 
 
 # --- lists of runs (those of values begin with seq, to merge them) ---
-_WAITING = "INDEXED BY runs_waiting WHERE state <> 'claimed' AND state <> 'running' AND state <> 'finished'"
-_LEASED = "INDEXED BY runs_leased WHERE state IN ('claimed', 'running')"
-_CLEANING = "INDEXED BY runs_cleaning WHERE state = 'finished' AND lease_boot IS NOT NULL"
+_LIVE = "INDEXED BY runs_live WHERE state <> 'finished'"
+_LEASED = f"{_LIVE} AND state IN ('claimed', 'running')"
+_CLEANING = "INDEXED BY runs_live WHERE state = 'finished' AND lease_boot IS NOT NULL"
+_UNKNOWN = (
+    "INDEXED BY runs_unknown"
+    " WHERE state <> 'accepted' AND state <> 'claimed' AND state <> 'running' AND state <> 'finished'"
+)
+#: An accepted run has no lease. To SQLite a missing value is below every number, and a text above.
+_ACCEPTED = f"{_LIVE} AND state = 'accepted' AND lease_boot IS NULL AND lease_boottime IS NULL"
+_ACCEPTED_WITH_BOOT = f"{_LIVE} AND state = 'accepted' AND lease_boot >= ''"
+_ACCEPTED_WITH_TIME = f"{_LIVE} AND state = 'accepted' AND lease_boot IS NULL AND lease_boottime >= -1e999"
 #: All runs.
 RUNS_ALL = _both_ways(f"SELECT seq, {_RUN} FROM runs NOT INDEXED WHERE")
 #: Accepted runs.
-RUNS_ACCEPTED = _both_ways(f"SELECT seq, {_RUN} FROM runs {_WAITING} AND state = 'accepted' AND")
+RUNS_ACCEPTED = _both_ways(f"SELECT seq, {_RUN} FROM runs {_ACCEPTED} AND")
 #: Claimed or running runs; costs what is leased.
-RUNS_LEASED = _both_ways(f"SELECT seq, {_RUN} FROM runs {_LEASED} AND state = :state AND")
+RUNS_LEASED = _both_ways(f"SELECT seq, {_RUN} FROM runs {_LIVE} AND state = :state AND")
 #: Finished runs; most runs are, so the table is walked.
 RUNS_FINISHED = _both_ways(f"SELECT seq, {_RUN} FROM runs NOT INDEXED WHERE state = 'finished' AND")
-#: Runs whose state is none of ours; they belong to every list, so that nobody overlooks them.
+#: Runs whose state is none of ours, or contradicts their lease; they belong to every list, so that nobody
+#: overlooks them.
 RUNS_UNKNOWN = _both_ways(
-    f"SELECT seq, {_RUN} FROM runs {_WAITING} AND state < 'accepted' AND",
-    f"SELECT seq, {_RUN} FROM runs {_WAITING} AND state > 'accepted' AND",
+    f"SELECT seq, {_RUN} FROM runs {_UNKNOWN} AND",
+    f"SELECT seq, {_RUN} FROM runs {_ACCEPTED_WITH_BOOT} AND",
+    f"SELECT seq, {_RUN} FROM runs {_ACCEPTED_WITH_TIME} AND",
 )
 #: Runs to claim: accepted ones, oldest first.
-CLAIMABLE_ACCEPTED = f"SELECT run_id FROM runs {_WAITING} AND state = 'accepted' ORDER BY seq LIMIT :limit"
+CLAIMABLE_ACCEPTED = f"SELECT run_id FROM runs {_ACCEPTED} ORDER BY seq LIMIT :limit"
 #: Runs to claim: claimed ones whose lease ran out, oldest first.
 CLAIMABLE_EXPIRED = f"""
 SELECT run_id FROM (
-    SELECT seq, run_id FROM runs {_LEASED}
+    SELECT seq, run_id FROM runs {_LIVE}
         AND state = 'claimed' AND lease_boot = :boot AND lease_boottime <= :boottime
     UNION ALL
-    SELECT seq, run_id FROM runs {_LEASED}
+    SELECT seq, run_id FROM runs {_LIVE}
         AND state = 'claimed' AND lease_boot < :boot AND lease_wall <= :wall
     UNION ALL
-    SELECT seq, run_id FROM runs {_LEASED}
+    SELECT seq, run_id FROM runs {_LIVE}
         AND state = 'claimed' AND lease_boot > :boot AND lease_wall <= :wall
 ) ORDER BY +seq LIMIT :limit"""
 
 
-def _no_lease(state: str) -> str:
-    """Runs of one state whose lease is missing or no time: no clock ever finds it expired. To SQLite a
-    missing value is below every number, and a text above."""
-    leased = f"SELECT run_id FROM runs {_LEASED} AND run_id > :after AND state = '{state}'"
-    return f"""
-        {leased} AND lease_boot IS NULL
-        UNION ALL
-        {leased} AND lease_boot = :boot AND lease_boottime IS NULL
-        UNION ALL
-        {leased} AND lease_boot = :boot AND lease_boottime >= ''"""
+def _ids_after(rows: str) -> str:
+    return f"SELECT run_id FROM runs {rows} AND run_id > :after"
 
 
 _NO_PLAUSIBLE_TIME = "(lease_wall - :wall > :cap OR typeof(lease_wall) <> 'real')"
-#: Running runs whose lease ran out, claimed or running ones whose lease is implausible or none, finished ones
-#: whose processes are due to be dealt with, and runs of an unknown state; by run id.
+_PAST_ELSEWHERE = f"(lease_wall <= :wall OR {_NO_PLAUSIBLE_TIME})"
+_RUNNING_PAST_ELSEWHERE = f"(state = 'running' AND lease_wall <= :wall OR {_NO_PLAUSIBLE_TIME})"
+#: Running runs whose lease ran out, claimed or running ones whose lease is implausible or none, so that no clock
+#: ever finds it expired, accepted ones with a lease, finished ones whose processes are due to be dealt with,
+#: and runs of an unknown state; by run id.
 RECOVERABLE = f"""
 SELECT run_id FROM (
-    SELECT run_id FROM runs {_LEASED} AND run_id > :after
-        AND state = 'running' AND lease_boot = :boot AND lease_boottime <= :boottime
+    {_ids_after(_LIVE)} AND state = 'running' AND lease_boot = :boot AND lease_boottime <= :boottime
     UNION ALL
-    SELECT run_id FROM runs {_LEASED} AND run_id > :after
-        AND state = 'running' AND lease_boot < :boot AND (lease_wall <= :wall OR {_NO_PLAUSIBLE_TIME})
+    {_ids_after(_LEASED)} AND lease_boot < :boot AND {_RUNNING_PAST_ELSEWHERE}
     UNION ALL
-    SELECT run_id FROM runs {_LEASED} AND run_id > :after
-        AND state = 'running' AND lease_boot > :boot AND (lease_wall <= :wall OR {_NO_PLAUSIBLE_TIME})
+    {_ids_after(_LEASED)} AND lease_boot > :boot AND {_RUNNING_PAST_ELSEWHERE}
     UNION ALL
-    {_no_lease("running")}
+    {_ids_after(_LEASED)} AND lease_boot IS NULL
     UNION ALL
-    {_no_lease("claimed")}
+    {_ids_after(_LEASED)} AND lease_boot = :boot AND lease_boottime IS NULL
     UNION ALL
-    SELECT run_id FROM runs {_LEASED} AND run_id > :after
-        AND state = 'claimed' AND lease_boot < :boot AND {_NO_PLAUSIBLE_TIME}
+    {_ids_after(_LEASED)} AND lease_boot = :boot AND lease_boottime >= ''
     UNION ALL
-    SELECT run_id FROM runs {_LEASED} AND run_id > :after
-        AND state = 'claimed' AND lease_boot > :boot AND {_NO_PLAUSIBLE_TIME}
+    {_ids_after(_ACCEPTED_WITH_BOOT)}
     UNION ALL
-    SELECT run_id FROM runs {_CLEANING} AND run_id > :after AND lease_boot = :boot
+    {_ids_after(_ACCEPTED_WITH_TIME)}
+    UNION ALL
+    {_ids_after(_CLEANING)} AND lease_boot = :boot
         AND (lease_boottime <= :boottime OR typeof(lease_boottime) <> 'real')
     UNION ALL
-    SELECT run_id FROM runs {_CLEANING} AND run_id > :after
-        AND lease_boot < :boot AND (lease_wall <= :wall OR {_NO_PLAUSIBLE_TIME})
+    {_ids_after(_CLEANING)} AND lease_boot < :boot AND {_PAST_ELSEWHERE}
     UNION ALL
-    SELECT run_id FROM runs {_CLEANING} AND run_id > :after
-        AND lease_boot > :boot AND (lease_wall <= :wall OR {_NO_PLAUSIBLE_TIME})
+    {_ids_after(_CLEANING)} AND lease_boot > :boot AND {_PAST_ELSEWHERE}
     UNION ALL
-    SELECT run_id FROM runs {_WAITING} AND run_id > :after AND state < 'accepted'
-    UNION ALL
-    SELECT run_id FROM runs {_WAITING} AND run_id > :after AND state > 'accepted'
+    {_ids_after(_UNKNOWN)}
 ) ORDER BY +run_id LIMIT :limit"""
 #: What an owner holds: runs by id, then events. Looks at all that are leased, or being sent.
 RUNS_OF_OWNER = f"""
@@ -367,13 +365,13 @@ REMOVE_RUN = "DELETE FROM runs WHERE run_id = ? AND state = 'finished'"
 PLANS: dict[str | BothWays, frozenset[str]] = {
     RUNS_ALL: frozenset(),
     RUNS_FINISHED: frozenset(),
-    RUNS_ACCEPTED: frozenset({"runs_waiting"}),
-    RUNS_LEASED: frozenset({"runs_leased"}),
-    RUNS_UNKNOWN: frozenset({"runs_waiting"}),
-    CLAIMABLE_ACCEPTED: frozenset({"runs_waiting"}),
-    CLAIMABLE_EXPIRED: frozenset({"runs_leased"}),
-    RECOVERABLE: frozenset({"runs_leased", "runs_waiting", "runs_cleaning"}),
-    RUNS_OF_OWNER: frozenset({"runs_leased", "runs_cleaning"}),
+    RUNS_ACCEPTED: frozenset({"runs_live"}),
+    RUNS_LEASED: frozenset({"runs_live"}),
+    RUNS_UNKNOWN: frozenset({"runs_unknown", "runs_live"}),
+    CLAIMABLE_ACCEPTED: frozenset({"runs_live"}),
+    CLAIMABLE_EXPIRED: frozenset({"runs_live"}),
+    RECOVERABLE: frozenset({"runs_live", "runs_unknown"}),
+    RUNS_OF_OWNER: frozenset({"runs_live"}),
     COUNT_UNFINISHED: frozenset({"runs_of_lineage"}),
     FINISHED_BEFORE: frozenset({"runs_finished", "events_of_run"}),
     RUNLESS_BEFORE: frozenset({"events_runless", "runs_of_group"}),

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 from pytest_runcoord.processes import Life, Place, SimProcess, SimTable
@@ -17,6 +18,8 @@ _STATES = {
     "Z": "Z (zombie)",
     "X": "X (dead)",
 }
+CLOSED = "\0closed"
+"""Stands for the content of a file that nobody can open."""
 _FIELDS_AFTER_START = 30
 """Fields of ``stat`` behind the start value, of which readers look at a few; all are 0."""
 
@@ -28,6 +31,9 @@ class FakeProc:
         self.directory = directory
         self._table, self._place = table, place
         directory.mkdir(parents=True, exist_ok=True)
+        self._root = str(directory)
+        self._written: dict[str, str] = {}
+        """What is in each file, so that only what changed is written."""
         self.write_all()
         table.change_watchers.append(self._changed)
 
@@ -79,10 +85,10 @@ class FakeProc:
         environment = _joined(f"{name}={value}" for name, value in process.environment.items())
         self._write_environment(f"{at}/environ", process, "" if unseen else environment)
         self._write(f"{at}/statm", "0 0 0 0 0 0 0\n")
-        (self.directory / at / "fd").mkdir(exist_ok=True)
-        for link, target in (("exe", f"/usr/bin/{process.name}"), ("cwd", "/")):
-            if not unseen and not (self.directory / at / link).is_symlink():
-                (self.directory / at / link).symlink_to(target)
+        if not unseen and f"{at}/exe" not in self._written:
+            (self.directory / at / "fd").mkdir()
+            self._link(f"{at}/exe", f"/usr/bin/{process.name}")
+            self._link(f"{at}/cwd", "/")
         for number in range(threads):
             thread = f"{at}/task/{process.pid + number}"
             gone = zombie or (number == 0 and process.first_thread_ended)
@@ -98,34 +104,42 @@ class FakeProc:
 
     def _write_environment(self, name: str, process: SimProcess, text: str) -> None:
         """One that may not be read is a link to itself: opening it fails for everybody, root too."""
-        path = self.directory / name
         if not process.environment_closed:
-            if path.is_symlink():
-                path.unlink()
+            if self._written.get(name) == CLOSED:
+                (self.directory / name).unlink()
             self._write(name, text)
-        elif not path.is_symlink():
-            path.unlink(missing_ok=True)
-            path.symlink_to(path.name)
+        elif self._written.get(name) != CLOSED:
+            if name in self._written:
+                (self.directory / name).unlink()
+            self._link(name, name.rpartition("/")[2])
+            self._written[name] = CLOSED
+
+    def _link(self, name: str, target: str) -> None:
+        if name not in self._written:
+            self._written[name] = target
+            (self.directory / name).symlink_to(target)
 
     def _write(self, name: str, text: str) -> None:
-        path = self.directory / name
+        if self._written.get(name) == text:
+            return
+        self._written[name] = text
+        path = f"{self._root}/{name}"
         data = text.encode("utf-8", "surrogateescape")
         try:
-            path.write_bytes(data)
+            file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
         except FileNotFoundError:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(data)
+            Path(path).parent.mkdir(parents=True)
+            file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+        try:
+            os.write(file, data)
+        finally:
+            os.close(file)
 
     def _remove(self, pid: int) -> None:
-        top = self.directory / str(pid)
-        for folder, folders, files in os.walk(top, topdown=False):
-            for name in files:
-                (Path(folder) / name).unlink()
-            for name in folders:
-                at = Path(folder) / name
-                at.unlink() if at.is_symlink() else at.rmdir()
-        if top.is_dir():
-            top.rmdir()
+        start = f"{pid}/"
+        for name in [name for name in self._written if name.startswith(start)]:
+            del self._written[name]
+        shutil.rmtree(f"{self._root}/{pid}", ignore_errors=True)
 
 
 def _comm(process: SimProcess) -> str:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
 import signal
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -173,6 +175,20 @@ def test_a_signal_that_was_ignored_from_the_beginning_stays_ignored(place: Place
     process.send_signal(signal.SIGHUP)
     (place.work / "go").touch()
     assert finished(process).code == 4
+
+
+def test_a_signal_while_the_store_is_locked_ends_it_before_anything_begins(place: Place) -> None:
+    place.run("true")
+    with contextlib.closing(sqlite3.connect(place.store)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        process = place.begin("run", "--", "touch", "executed")
+        until(lambda: len(place.alive()) >= 3, "runcoord, its shim, the command behind its gate")
+        process.send_signal(signal.SIGTERM)
+        done = finished(process)
+        other.rollback()
+    assert (done.code, done.out) == (143, "")
+    assert not (place.work / "executed").exists()
+    assert (len(place.runs()), place.folders) == (1, [])
 
 
 # --- runs in runs --------------------------------------------------------------------------------

@@ -140,6 +140,29 @@ def test_what_cannot_be_killed_is_named_and_makes_a_success_unclean(machine: Mac
     assert report.run.cleanup.state is CleanupState.SURVIVED
 
 
+def test_a_run_that_somebody_else_ended_is_torn_down_and_nothing_is_recorded_as_a_success(
+    machine: Machine,
+) -> None:
+    coordinator, other = machine.coordinator(), machine.coordinator("gw2")
+    command = machine.command(coordinator, intake=Intake(run_id="r1"))
+    command.begin()
+    machine.programs["sleep"] = Plan("sleep")
+    machine.sleeper.sleep(200)  # nobody ticks: the process was stopped, say
+    while other.run("r1").state is not State.FINISHED:
+        other.recover()
+        machine.sleeper.sleep(60)
+    ended = other.run("r1")
+    command.tick()
+    report = command.report
+    assert report is not None
+    # What it sees of that first is that its shim was ended too.
+    assert (report.cause, report.recorded) == (Cause.BROKEN, False)
+    assert report.exit_status != 0
+    assert other.run("r1") == ended
+    assert len(other.events().events) == 1
+    assert machine.living() == []
+
+
 def test_a_second_end_gives_the_same_report_and_sends_nothing(machine: Machine) -> None:
     coordinator = machine.coordinator()
     command = machine.command(coordinator)

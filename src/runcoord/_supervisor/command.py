@@ -87,6 +87,11 @@ class CommandRun:
         return self._execution
 
     @property
+    def accepted(self) -> bool:
+        """Whether its run is in the store."""
+        return self._execution is not None
+
+    @property
     def report(self) -> CommandReport | None:
         """What became of it; ``None`` until it has ended."""
         return self._report

@@ -64,11 +64,12 @@ class Signals:
         again, self.first = bool(self.first), self.first or number
         if self._over:
             return
-        if self._command is None or (again and not self._command.began):
+        command = self._command
+        if command is None or not command.accepted or (again and not command.began):
             raise ToldToEnd(self.first)
         name = signal.Signals(number).name
         cause = Cause.STOPPED if number == signal.SIGINT else Cause.INTERRUPTED
-        self._command.ask(cause, signal=number, why=f"runcoord was told to end by {name} ({number})")
+        command.ask(cause, signal=number, why=f"runcoord was told to end by {name} ({number})")
 
 
 def occupy_standard_streams() -> None:

@@ -100,19 +100,23 @@ class Name(Kind):
 
     With ``defines`` it is introduced here, again and again if need be (the same run may be submitted twice),
     or only ``once``. Otherwise it must have been introduced above, unless it is ``free``: then only its
-    characters are checked, for what a scenario may name without its being there.
+    characters are checked, for what a scenario may name without its being there. A name that ``also`` this
+    other space has will do too.
     """
 
     space: str
     defines: bool = False
     free: bool = False
     once: bool = False
+    also: str = ""
     shapes = frozenset({"text"})
 
     def parse(self, node: Node, scope: Scope) -> str:
         name = node.value if type(node) is ScalarNode else None
         if type(name) is not str:
             raise scope.not_text(node, self.describe())
+        if name in scope.names.get(self.also, ()):
+            return name
         known = scope.names.get(self.space)
         if known is not None and name in known:
             if self.once:
@@ -136,7 +140,9 @@ class Name(Kind):
 
     def describe(self) -> str:
         article = "an" if self.space[:1] in "aeiou" else "a"
-        return f"a new name for {article} {self.space}" if self.once else f"a name of {article} {self.space}"
+        other = f" or {self.also}" if self.also else ""
+        said = f"{article} {self.space}{other}"
+        return f"a new name for {said}" if self.once else f"a name of {said}"
 
 
 UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}

@@ -34,6 +34,7 @@ class Around(Protocol):
     history: History
     time: Timekeeper
     plan: Any
+    owners: dict[str, Incarnation]
 
 
 @dataclass(slots=True)
@@ -212,9 +213,11 @@ class ProcessWorld:
     # --- names ---
 
     def find(self, label: str) -> SimProcess:
-        """The process that the scenario calls so."""
+        """The process that the scenario calls so; an owner's own process has its name."""
         self.table.settle()
         found = self.table.labelled.get(label)
+        if found is None and label in self.world.owners:
+            found = self.seat(self.world.owners[label]).processes.process
         if found is None:
             raise ScenarioMistake(f"no process is called {label!r} yet", "Spawn it above this step.")
         return found

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pytest_runcoord.subject import Answer, SubjectWorld
 from runcoord import Coordinator, Lease
-from runcoord.errors import ProbeFailed, ProcessGone
+from runcoord.errors import InvalidRequest, ProbeFailed, ProcessGone
 from runcoord.ports import (
     LaunchOrder,
     NewProcess,
@@ -38,11 +38,12 @@ class ProcessVerbs:
     def record_process(
         self, lease: Lease, pid: int, cookie: str = "", grace: float | None = None, scope: str = "tree"
     ) -> Answer:
-        """Write down a process that runs already. One whose identity cannot be read is written down too."""
+        """Write down a process that runs already. One whose identity cannot be read is written down too, and
+        a number that cannot be looked up is given to the coordinator as it is."""
         table = self._table()
         try:
             found: NewProcess = NewProcess(table.identify(pid, cookie))
-        except ProbeFailed as error:
+        except (ProbeFailed, InvalidRequest) as error:
             found = NewProcess(UnknownIdentity(error.problem, pid))
         terms = _terms(scope, grace, cookie)
         self._coordinator.record_processes(lease, [found], terms=terms)

@@ -11,7 +11,9 @@ from runcoord.ports import Deadline, Instant
 
 ACQUIRING = frozenset({"claim", "claim_next", "reacquire", "execute", "execute_next", "supervise"})
 TAKING = frozenset({"claim", "claim_next", "execute", "execute_next", "recover", "startup"})
-WRITING = frozenset({"start", "renew", "reacquire", "release", "progress", "publish", "complete"})
+WRITING = frozenset(
+    {"start", "renew", "reacquire", "release", "progress", "publish", "complete", "record_process", "launch"}
+)
 """Writes that name the epoch of their handle; an execution re-acquires by itself and is not among them."""
 
 

@@ -102,6 +102,8 @@ class AuditBeforeSignal(_AboutProcesses):
         super().__init__(*world)  # type: ignore[arg-type]
         self._intended: set[str] = set()
         """Owners with an intent that is durable and has no result."""
+        self._unknown: set[tuple[str, int]] = set()
+        """Rounds, by run and number, whose owner crashed: nobody will ever know what came of them."""
         self._bare: dict[str, list[Entry]] = {}
         """Signals that owners sent without one; a teardown of their own tree needs none."""
 
@@ -120,6 +122,7 @@ class AuditBeforeSignal(_AboutProcesses):
             self._intended.discard(actor)
         elif entry.kind == "world" and entry.what == "crash":
             self._intended.discard(actor)  # unknown what came of it, and said so by the open audit
+            self._unknown |= _open_audits(self.world.snapshot())
         elif entry.kind == "verb":
             self._end_of_verb(entry)
 
@@ -134,6 +137,14 @@ class AuditBeforeSignal(_AboutProcesses):
                 seen="a sweep that ended without it",
             )
 
+        left = _open_audits(self.world.snapshot()) - self._unknown
+        if entry.status == "ok" and entry.what in ("recover", "startup") and left:
+            self.fail(
+                f"what came of the signals to {', '.join(sorted({run for run, _ in left}))} is not stored",
+                expected="an audit of each round with its result",
+                seen="one without",
+            )
+
     def end(self, snapshot: Snapshot) -> None:
         for bare in self._bare.values():
             self._refuse(bare)
@@ -145,6 +156,16 @@ class AuditBeforeSignal(_AboutProcesses):
                 expected="a durable intent before the first signal",
                 seen="none",
             )
+
+
+def _open_audits(snapshot: Snapshot) -> set[tuple[str, int]]:
+    """Rounds of signals, by run and number, of which no result is stored."""
+    return {
+        (run.run_id, number)
+        for run in snapshot.runs.values()
+        for number, (_, result) in enumerate(run.audits)
+        if result is None
+    }
 
 
 class NoOrphanLeft(_AboutProcesses):

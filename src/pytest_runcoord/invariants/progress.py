@@ -14,6 +14,9 @@ from runcoord.ports import BadRow, Instant
 SWEEPING = frozenset({"recover", "startup"})
 ROWS_PER_CHANGE = 4
 """Rows that one ended run may cost: the run, its event, its group, its retry or its command."""
+ROWS_PER_TEARDOWN = 6
+"""Rows that dealing with a run's processes may cost besides: takeover, intent and its run, the result,
+the report, the git state. One for each process comes to that: what became of it."""
 FIXED_ROWS = 4
 """Rows that one sweep may cost besides: a digest and its marks."""
 FIELD_LIMITS = {
@@ -25,8 +28,8 @@ FIELD_LIMITS = {
     "progress": 2_000,
 }
 """Characters that the design allows in a stored field."""
-SWEEP_SECONDS = 45.0
-"""Seconds that the design gives one drain: one that took so long may have left something behind."""
+CLEANUP_SECONDS = 30.0
+"""Seconds after which a sweep takes up no further run with processes, before it goes on with the rest."""
 MAX_BODY_BYTES = 2 * 1024 * 1024
 """Bytes of one event: a result at its limit in the worst encoding, and the other fields."""
 
@@ -86,13 +89,14 @@ class OneBadApple(Invariant):
             return
         places, after, now = self.world.destinations, self.world.snapshot(), self.world.instant()
         unknown = any(event.destination not in places for event in after.events.values() if event.destination)
-        if not after.bad and not unknown and all(place.healthy for place in places.values()):
+        deferred = any(run.cleanup == "pending" for run in after.runs.values())
+        if not (after.bad or unknown or deferred) and all(place.healthy for place in places.values()):
             return
         if entry.status == "failed":
             self.fail(
                 "one bad row or destination ended the whole sweep", expected="a report", seen="an exception"
             )
-        if entry.data.get("unfinished") and now.boottime - entry.boottime >= SWEEP_SECONDS:
+        if entry.data.get("unfinished") and now.boottime - entry.boottime >= CLEANUP_SECONDS:
             return
         if entry.what in SWEEPING:
             for run in after.runs.values():
@@ -174,6 +178,12 @@ class WorkInProportion(Invariant):
             return
         self.exercised += 1
         most = ROWS_PER_CHANGE * (changed + events) + FIXED_ROWS
+        for run_id, run in after.runs.items():
+            was = before.runs.get(run_id)
+            if run.cleanup and was is not None and len(run.teardowns) > len(was.teardowns):
+                most += ROWS_PER_TEARDOWN + sum(
+                    int(each["counted"]) for each in run.teardowns[len(was.teardowns) :]
+                )
         if rows > most:
             self.fail(
                 "a sweep wrote more than its changes account for",
@@ -227,7 +237,8 @@ class NoSilentZero(Invariant):
         )
         if skipped or ended:
             self.exercised += 1
-        counted = sum(int(entry.data.get(name, 0)) for name in ("interrupted", "stopped", "capped", "bad"))
+        named = ("interrupted", "stopped", "recovered", "capped", "bad")
+        counted = sum(int(entry.data.get(name, 0)) for name in named)
         known = before.events
         held = sum(
             event.state == "held" and event_id in known and known[event_id].state in ("pending", "sending")

@@ -21,6 +21,7 @@ from pytest_runcoord.verbs import (
     outbox,
     owners,
     process_faults,
+    process_records,
     processes,
     runs,
     supervising,
@@ -28,7 +29,7 @@ from pytest_runcoord.verbs import (
     work,
 )
 from pytest_runcoord.vocabulary import Choice, Registry
-from runcoord.errors import StoreError, refusal_codes, store_error_codes
+from runcoord.errors import StoreError, process_error_codes, refusal_codes, store_error_codes
 
 AXES: dict[str, dict[str, str]] = {
     "store": {
@@ -53,7 +54,7 @@ def build_registry() -> Registry:
         registry.capability(name, says=says)
     for name, says in MOMENTS.items():
         registry.moment(name, says=says)
-    for code in (*refusal_codes(), StoreError.code, *store_error_codes()):
+    for code in (*refusal_codes(), StoreError.code, *store_error_codes(), *process_error_codes()):
         registry.refusal(code, says=_meaning(code), excuses=EXCUSES.get(code, ()))
     for name, values in AXES.items():
         registry.axis(
@@ -61,7 +62,7 @@ def build_registry() -> Registry:
         )
     words = (given, owners, runs, outbox, work, processes, process_faults, supervising, git)
     expected = (expectations, expected_processes, expected_commands, expected_git)
-    for module in (*words, many, time, faults, *expected):
+    for module in (*words, many, time, faults, process_records, *expected):
         module.register(registry)
     return registry
 

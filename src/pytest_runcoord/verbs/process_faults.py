@@ -7,7 +7,16 @@ from dataclasses import replace
 from pytest_runcoord.processes import Handled, Ignored, NumberTaken, SimProcess, signal_number
 from pytest_runcoord.processes.plans import plant
 from pytest_runcoord.scenario import Given, Step
-from pytest_runcoord.verbs.process_words import ANY, CHILDREN, DENIED, PROCESS, SIGNAL, WORDS, plan_of
+from pytest_runcoord.verbs.process_words import (
+    ANY,
+    ANY_PROCESS,
+    CHILDREN,
+    DENIED,
+    PROCESS,
+    SIGNAL,
+    WORDS,
+    plan_of,
+)
 from pytest_runcoord.verbs.processes import hide
 from pytest_runcoord.vocabulary import (
     Argument,
@@ -105,9 +114,10 @@ def _register_numbers(registry: Registry) -> None:
     @registry.step(
         "recycle_pid",
         group="processes",
-        says="A process ends, if it has not, and is reaped; its pid goes to another one, which is nobody's.",
+        says="A process ends, if it has not, and is reaped; its pid goes to another one, which is nobody's. "
+        "After a reboot, with the same tick, its durable handle too: both are given out anew with each boot.",
         arguments=(
-            Argument("of", Name("process"), "whose pid", required=True),
+            Argument("of", ANY_PROCESS, "whose pid, of a process or an owner", required=True),
             Argument("to", Name("process", defines=True), "the name of the other one", required=True),
             Argument("start", Choice(STARTS), "when that began", default="same-tick"),
             *WORDS,
@@ -118,6 +128,7 @@ def _register_numbers(registry: Registry) -> None:
     def recycle_pid(world: World, step: Step) -> None:
         processes = world.processes
         before, label = processes.find(step.args["of"]), step.args["to"]
+        earlier_boot = before not in processes.table.everyone
         processes.table.exit(before, 0)
         processes.table.reap(before)
         same = step.args["start"] == "same-tick"
@@ -135,6 +146,8 @@ def _register_numbers(registry: Registry) -> None:
             raise ScenarioMistake(
                 str(taken), "End the members of its group and session first; the kernel keeps the number."
             ) from None
+        if earlier_boot and same:
+            stranger.serial = before.serial  # a kernel counts its handles from the beginning after each boot
         world.history.add("world", label, "gets the pid", of=before.label, pid=stranger.pid)
 
     @registry.step(
@@ -264,7 +277,7 @@ def _register_sights(registry: Registry) -> None:
         group="processes",
         says="What comes of looking at a process, or at the whole table, from now on.",
         arguments=(
-            Argument("of", Name("process"), "which process; the whole table otherwise", shorthand=True),
+            Argument("of", ANY_PROCESS, "which process, or owner; the whole table otherwise", shorthand=True),
             Argument("is", Choice(SIGHTS), "what comes of it", default="nothing"),
         ),
         example="probe: {of: child, is: hangs}",

@@ -41,7 +41,9 @@ SIGNAL = Choice(SIGNALS)
 ANY = "any"
 DENIED = ListOf(Choice({**SIGNALS, ANY: "every signal"}), min=1)
 
-PROCESS = Argument("process", Name("process"), "which process", required=True, shorthand=True)
+ANY_PROCESS = Name("process", also="owner")
+"""A process of a run, a bystander, or an owner's own."""
+PROCESS = Argument("process", ANY_PROCESS, "which process, or owner", required=True, shorthand=True)
 NEW_PROCESS = Argument("process", Name("process", defines=True), "its name", required=True)
 
 WORDS = (
@@ -74,7 +76,7 @@ def plan_of(values: Mapped[str, Any], name: str) -> Plan:
     said = {
         word.name: values[word.name]
         for word in WORDS
-        if word.name in values and values[word.name] not in (None, False)
+        if word.name in values and values[word.name] is not None and values[word.name] is not False
     }
     children = [
         each if isinstance(each, dict) else {"process": each} for each in values.get("children") or ()

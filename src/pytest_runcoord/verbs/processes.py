@@ -9,7 +9,7 @@ from pytest_runcoord.processes import SimProcess
 from pytest_runcoord.processes.plans import plant
 from pytest_runcoord.scenario import Step
 from pytest_runcoord.verbs.asking import acting, ask_with, handle_for
-from pytest_runcoord.verbs.process_words import CHILDREN, NEW_PROCESS, PROCESS, WORDS, plan_of
+from pytest_runcoord.verbs.process_words import ANY_PROCESS, CHILDREN, NEW_PROCESS, PROCESS, WORDS, plan_of
 from pytest_runcoord.verbs.runs import HELD_RUN, OUTCOMES
 from pytest_runcoord.vocabulary import Argument, Choice, Count, Duration, Either, Flag, Name, Registry
 from pytest_runcoord.world import World
@@ -122,7 +122,7 @@ def _register_recording(registry: Registry) -> None:
         capability="processes",
         arguments=(
             HELD_RUN,
-            Argument("process", Name("process"), "which process"),
+            Argument("process", ANY_PROCESS, "which process, or owner"),
             Argument("pid", Count(-(2**31), 2**63), "a number instead"),
             Argument("scope", Choice(SCOPES), "how far a teardown reaches", default="tree"),
             GRACE,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import locale
 import os
 import time
 import zoneinfo
@@ -80,6 +82,39 @@ def register(registry: Registry) -> None:
     def tz(world: World, step: Step) -> None:
         world.history.add("world", "clock", "tz", zone=step.args["zone"])
         set_time_zone(world, step.args["zone"])
+
+    @registry.step(
+        "locale",
+        group="clocks",
+        says="The locale of the process, and of what it starts, changes; in this process if it is installed.",
+        arguments=(Argument("name", Text(max_length=60), "as in LC_ALL", required=True, shorthand=True),),
+        example="locale: de_DE.UTF-8",
+    )
+    def locale_(world: World, step: Step) -> None:
+        world.history.add("world", "clock", "locale", name=step.args["name"])
+        set_locale(world, step.args["name"])
+
+
+LOCALE_VARIABLES = ("LC_ALL", "LC_TIME", "LANG")
+
+
+def set_locale(world: World, name: str) -> None:
+    """Set the process's locale until the scenario ends."""
+    before = locale.setlocale(locale.LC_ALL)
+    variables = {each: os.environ.get(each) for each in LOCALE_VARIABLES}
+
+    def restore() -> None:
+        for variable, value in variables.items():
+            if value is None:
+                os.environ.pop(variable, None)
+            else:
+                os.environ[variable] = value
+        locale.setlocale(locale.LC_ALL, before)
+
+    world.cleanups.append(restore)
+    os.environ.update(dict.fromkeys(LOCALE_VARIABLES, name))
+    with contextlib.suppress(locale.Error):
+        locale.setlocale(locale.LC_ALL, name)
 
 
 def set_time_zone(world: World, zone: str) -> None:

@@ -10,7 +10,7 @@ from runcoord._core.cleanup import Seen, Sight
 from runcoord._core.identity import Likeness, ProcessIdentity, same_place
 from runcoord._core.records import Identity
 from runcoord._core.texts import message_of
-from runcoord.errors import ProbeFailed, ProcessGone, RuncoordError
+from runcoord.errors import ProbeFailed, ProcessGone, RuncoordError, StoreTimeout, StoreUnavailable
 from runcoord.ports import Bounded, Processes
 
 T = TypeVar("T")
@@ -35,9 +35,15 @@ class Probes:
         return self._table()
 
     def call(self, seconds: float, call: Callable[[Processes], T]) -> T:
-        """Ask the table something that may hang."""
+        """Ask the table something that may hang; :class:`~runcoord.errors.ProbeFailed` when it does, or when
+        so many looks hang already that this one is not made."""
         table = self.table
-        return self._bounded.call(seconds, lambda: call(table))
+        try:
+            return self._bounded.call(seconds, lambda: call(table))
+        except StoreTimeout:
+            raise ProbeFailed(f"no answer from the system within {seconds:g} s") from None
+        except StoreUnavailable as error:
+            raise ProbeFailed(f"it was not looked at: {error.problem}") from None
 
     def look(self, identity: Identity) -> Seen:
         """What became of a recorded process."""

@@ -115,7 +115,7 @@ def _pytest(directory: Path, *options: str, codes: tuple[int, ...] = (0,)) -> fl
     ]
     if not options and codes == (0,):
         command += ["-p", "runcoord"]
-    # Compiled files are kept, as they are of an installed package: the first round, which is left out, makes them.
+    # Compiled files are kept, as they are of an installed package; the round that warms up makes them.
     kept = {"PYTHONDONTWRITEBYTECODE": ""}
     environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", **kept}
     began = time.perf_counter()

@@ -69,14 +69,12 @@ def _a_key_without_its_run_is_unknown(patch: pytest.MonkeyPatch) -> None:
             raise UnknownRun(f"there is no run {run_id!r}")
         return run
 
-    patch.setattr(_coordinator, "_present", present)
+    patch.setattr(_coordinator, "present", present)
 
 
 def _only_clocks_find_runs(patch: pytest.MonkeyPatch) -> None:
-    text = statements.RECOVERABLE
-    for state in ("running", "claimed"):
-        text = text.replace(statements._no_lease(state), "SELECT run_id FROM runs WHERE :after <> :after")
-    patch.setattr(statements, "RECOVERABLE", text)
+    nothing = "SELECT run_id FROM runs WHERE :after <> :after"
+    patch.setattr(statements, "RECOVERABLE", statements.RECOVERABLE.replace(statements._NO_LEASE, nothing))
 
 
 DEFECTS = [

@@ -77,14 +77,15 @@ MIGRATIONS: tuple[Migration, ...] = (
             )""",
             # No lists of more than two in these conditions: SQLite would build a table of them for every
             # statement that writes, which doubled its cost.
-            # One index for all that is under way, so that a claim writes one page of it: accepted runs in their
-            # order, then leased ones by their lease. Finished runs whose processes are not dealt with have the
-            # time at which recovery may try next in the columns of the lease.
+            # One index for all that is under way, so that a claim writes one page of it: accepted runs in
+            # their order, leased ones by their lease. Finished runs whose processes are not dealt with have
+            # the time at which recovery may try next in the columns of the lease.
             """CREATE INDEX runs_live ON runs
                 (state, lease_boot, lease_boottime, seq, lease_wall, run_id)
                 WHERE state <> 'finished' OR lease_boot IS NOT NULL""",
             """CREATE INDEX runs_unknown ON runs (state)
-                WHERE state <> 'accepted' AND state <> 'claimed' AND state <> 'running' AND state <> 'finished'""",
+                WHERE state <> 'accepted' AND state <> 'claimed' AND state <> 'running'
+                AND state <> 'finished'""",
             "CREATE INDEX runs_finished ON runs (finished_at) WHERE state = 'finished'",
             """CREATE INDEX runs_of_lineage ON runs (lineage)
                 WHERE lineage <> '' AND state <> 'finished'""",

@@ -161,9 +161,16 @@ def _ids_after(rows: str) -> str:
 _NO_PLAUSIBLE_TIME = "(lease_wall - :wall > :cap OR typeof(lease_wall) <> 'real')"
 _PAST_ELSEWHERE = f"(lease_wall <= :wall OR {_NO_PLAUSIBLE_TIME})"
 _RUNNING_PAST_ELSEWHERE = f"(state = 'running' AND lease_wall <= :wall OR {_NO_PLAUSIBLE_TIME})"
-#: Running runs whose lease ran out, claimed or running ones whose lease is implausible or none, so that no clock
-#: ever finds it expired, accepted ones with a lease, finished ones whose processes are due to be dealt with,
-#: and runs of an unknown state; by run id.
+#: Their lease is missing or no time, so that no clock ever finds it expired.
+_NO_LEASE = f"""
+    {_ids_after(_LEASED)} AND lease_boot IS NULL
+    UNION ALL
+    {_ids_after(_LEASED)} AND lease_boot = :boot AND lease_boottime IS NULL
+    UNION ALL
+    {_ids_after(_LEASED)} AND lease_boot = :boot AND lease_boottime >= ''"""
+#: Running runs whose lease ran out, claimed or running ones whose lease is implausible or none, accepted ones
+#: with a lease, finished ones whose processes are due to be dealt with, and runs of an unknown state; by run
+#: id.
 RECOVERABLE = f"""
 SELECT run_id FROM (
     {_ids_after(_LIVE)} AND state = 'running' AND lease_boot = :boot AND lease_boottime <= :boottime
@@ -172,11 +179,7 @@ SELECT run_id FROM (
     UNION ALL
     {_ids_after(_LEASED)} AND lease_boot > :boot AND {_RUNNING_PAST_ELSEWHERE}
     UNION ALL
-    {_ids_after(_LEASED)} AND lease_boot IS NULL
-    UNION ALL
-    {_ids_after(_LEASED)} AND lease_boot = :boot AND lease_boottime IS NULL
-    UNION ALL
-    {_ids_after(_LEASED)} AND lease_boot = :boot AND lease_boottime >= ''
+    {_NO_LEASE}
     UNION ALL
     {_ids_after(_ACCEPTED_WITH_BOOT)}
     UNION ALL

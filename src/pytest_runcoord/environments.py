@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -93,13 +93,21 @@ class Environments:
 
 
 @contextlib.contextmanager
-def worn(environment: Mapping[bytes, bytes]) -> Iterator[None]:
-    """For a moment this process's environment is that of an owner which lives in it."""
+def worn(
+    environment: Mapping[bytes, bytes], keep: Callable[[dict[bytes, bytes | None]], None]
+) -> Iterator[None]:
+    """For a moment this process's environment is that of an owner which lives in it. What is changed of it
+    meanwhile is given to ``keep``: a process keeps the environment that it changes."""
     before = dict(os.environb)
     os.environb.clear()
     os.environb.update(environment)
     try:
         yield
     finally:
+        after: dict[bytes, bytes | None] = dict(os.environb)
         os.environb.clear()
         os.environb.update(before)
+        gone = {name: None for name in environment if name not in after}
+        changed = {name: value for name, value in after.items() if environment.get(name) != value}
+        if gone or changed:
+            keep({**changed, **gone})

@@ -25,7 +25,7 @@ from runcoord import (
     SweepReport,
     open_coordinator,
 )
-from runcoord.errors import Refused
+from runcoord.errors import ProcessError, Refused
 from runcoord.ports import Counters, Ids
 from runcoord.testing import MemoryData, MemoryStore
 
@@ -78,7 +78,7 @@ class Reference:
         return ReferenceSession(coordinator, world)
 
     def refusal(self, error: BaseException) -> str | None:
-        return error.code if isinstance(error, Refused | StoreError) else None
+        return error.code if isinstance(error, Refused | StoreError | ProcessError) else None
 
     def snapshot(self, world: SubjectWorld) -> Snapshot:
         observer = world.shared.get("observer")

@@ -211,6 +211,7 @@ class _Run:
                 seen=f"{denied.code}: {denied.error}",
                 remedy=f"If that is right, say so: refused: {denied.code}",
             ) from denied
+        self._world.observe()  # an invariant says more than that it was another refusal
         raise StepFailed(
             FailureKind.EXPECTATION,
             "refused",

@@ -306,6 +306,11 @@ def store_error_codes() -> list[str]:
     return sorted(kind.code for kind in _descendants(StoreError))
 
 
+def process_error_codes() -> list[str]:
+    """The codes of all errors about processes and commands, sorted."""
+    return sorted(kind.code for kind in _descendants(ProcessError))
+
+
 def _descendants(kind: type[RuncoordError]) -> list[type[RuncoordError]]:
     found = []
     for child in kind.__subclasses__():

@@ -120,6 +120,7 @@ class SimTree:
         end = self._processes.table.now() + seconds
         while True:
             self._processes.reach()
+            self._processes.table.settle()
             if self._shim.status is not None:
                 return Ending(self._shim.status)
             if not self._shim.alive:

@@ -125,7 +125,9 @@ def _register_changes(registry: Registry) -> None:
     )
     def write_file(world: World, step: Step) -> None:
         world.checkouts.touch()
-        world.checkouts.path(step.args["path"]).write_text(step.args["text"], "utf-8")
+        path = world.checkouts.path(step.args["path"])
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(step.args["text"], "utf-8")
         world.history.add("world", "somebody", f"write {step.args['path']}")
 
     @registry.step(

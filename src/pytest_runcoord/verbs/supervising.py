@@ -140,7 +140,9 @@ def _register_beginning(registry: Registry) -> None:
         world.logbook  # noqa: B018  it is opened by being asked for
         world.new_cookie = world.processes.cookie_of(run)
         try:
-            with worn(environment):
+            with worn(
+                environment, lambda changes: world.environments.change(acting(world, step).owner, changes)
+            ):
                 world.answers["supervise"] = ask(
                     world, step, "supervise", asked, acquires="command", **_said(read, above, label, names)
                 )

@@ -227,7 +227,7 @@ class Cleaner:
             cleaned.survived += 1
             named = ", ".join(f"{each.pid} ({each.why})" for each in after.survivors)
             say(log, logging.ERROR, "processes of a run may be alive", run=run.run_id, processes=named)
-        forget(decision.run, attempt.snapshot, last_words_of(attempt.found) if words is not None else "")
+        forget(decision.run, attempt.snapshot, last_words_of(attempt.found))
 
     def _told(self, attempt: _Attempt) -> tuple[Audit, ...]:
         """The audit of this attempt with its result."""

@@ -26,8 +26,9 @@ from runcoord import (
     Settings,
     open_coordinator,
 )
+from runcoord._core.limits import CLEANUP_ATTEMPTS
 from runcoord.errors import LeaseLost
-from runcoord.ports import Ports
+from runcoord.ports import NewProcess, Ports, UnknownIdentity
 from runcoord.testing import CountingIds, ManualClock, ManualSleeper, MemoryData, MemoryStore
 
 T = TypeVar("T")
@@ -54,7 +55,9 @@ ACTIONS = {
     "step_clock": 1,
     "reboot": 1,
 }
-HOLDING = ["start", "renew", "reacquire", "release", "progress", "publish"]
+HOLDING = ["start", "renew", "reacquire", "release", "progress", "publish", "record_processes"]
+UNREAD = NewProcess(UnknownIdentity("nobody may look", 4242))
+"""A process of which nothing can be told, so that recovery gives up in the end."""
 SECONDS = [0.5, 1.0, 20.0, 59.0, 61.0, 89.0, 91.0, 301.0, 4_000.0]
 STEPS = [-86_400.0, -3_601.0, -30.0, 30.0, 3_601.0, 86_400.0]
 MOODS = ["accepts", "accepts", "is down", "refuses"]
@@ -185,7 +188,12 @@ class Lives(RuleBasedStateMachine):
         if not self.leases:
             return
         verb, lease = chosen(HOLDING, other), recent(self.leases, one)
-        more = {"progress": ["half"], "publish": [{"half": True}]}.get(verb, [])
+        said: dict[str, list[Any]] = {
+            "progress": ["half"],
+            "publish": [{"half": True}],
+            "record_processes": [[UNREAD]],
+        }
+        more = said.get(verb, [])
         answer = self.write(lease, lambda lease: getattr(self.coordinators[owner], verb)(lease, *more))
         if isinstance(answer, Renewal):
             assert answer.lease.epoch == lease.epoch + (verb == "reacquire")
@@ -300,7 +308,7 @@ class Lives(RuleBasedStateMachine):
         self.moods = dict.fromkeys(self.moods, "accepts")
         self.open("ann")
         ann = self.coordinators["ann"]
-        for _ in range(3):
+        for _ in range(2 + CLEANUP_ATTEMPTS):
             self.here.advance(3_601.0)
             self.ask(ann.recover)
         self.watch.require_nobody_holds()

@@ -12,7 +12,7 @@ from runcoord._core.limits import (
     MAX_DELIVERY_BACKOFF_SECONDS,
     MAX_LEASE_SECONDS,
 )
-from runcoord.ports import Group
+from runcoord.ports import CleanupState, Group
 from runcoord.testing import ManualClock, MemoryStore
 
 
@@ -123,10 +123,14 @@ class Watch:
         with self._store.view("look") as view:
             claimable, recoverable = set(view.claimable(now, 999)), set(view.recoverable(now, 999))
         for run in self.runs.values():
+            if run.state is State.FINISHED:
+                self._require_tended(run, now, run.run_id in recoverable)
+                assert run.run_id not in claimable
+                continue
             live = run.lease is not None and not has_passed(run.lease, now)
             capped = run.lease is not None and implausible(run.lease, now)
             parts = [run.run_id in claimable, run.run_id in recoverable and not capped, live]
-            assert sum(parts) == (run.state is not State.FINISHED), (run, now)
+            assert sum(parts) == 1, (run, now)
             # Beyond the longest lease nobody is believed: then the next sweep cuts it.
             if live and not capped and run.lease is not None and run.lease.boot_id != now.boot_id:
                 assert seconds_left(run.lease, now) <= MAX_LEASE_SECONDS
@@ -142,6 +146,15 @@ class Watch:
                 assert event.reason
             else:
                 assert event.delivered_at is not None
+
+    def _require_tended(self, run: Run, now: Instant, recoverable: bool) -> None:
+        """What a finished run left running is dealt with, or waits for a bounded time to be."""
+        due = run.cleanup.due if run.cleanup is not None else None
+        pending = run.cleanup is not None and run.cleanup.state is CleanupState.PENDING
+        assert (due is not None) == pending
+        ready = due is not None and (has_passed(due, now) or implausible(due, now))
+        assert recoverable == ready
+        assert due is None or ready or seconds_left(due, now) <= MAX_LEASE_SECONDS
 
     def _require_bounded(self, event: Event, now: Instant, most: float) -> None:
         assert may_send(event, now) or seconds_left(event.due, now) <= most
@@ -182,6 +195,8 @@ class Watch:
     def require_all_ended_and_told(self) -> None:
         self.look()
         assert all(run.state is State.FINISHED for run in self.runs.values())
+        for run in self.runs.values():
+            assert run.cleanup is None or run.cleanup.state is CleanupState.SURVIVED
         for event in self.events.values():
             assert event.state in (EventState.DELIVERED, EventState.HELD)
             if event.state is EventState.HELD:

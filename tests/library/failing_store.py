@@ -16,12 +16,16 @@ class FailingStore:
     def __init__(self, inner: Store) -> None:
         self._inner = inner
         self.verb, self.times, self.happens = "", 0, False
+        self.error: BaseException | None = None
+        """What is raised instead, such as a Ctrl-C."""
 
     def transaction(self, verb: str) -> AbstractContextManager[Transaction]:
         if verb == self.verb and self.times:
             self.times -= 1
             if self.happens:
                 return _ReplyLost(self._inner.transaction(verb))
+            if self.error is not None:
+                raise self.error
             raise StoreUnavailable("the store is away", remedy="Wait.")
         return self._inner.transaction(verb)
 

@@ -23,8 +23,8 @@ pytestmark = [
 LIFE = 50 + os.getpid() % 997 / 1000
 """Seconds. No other test has the same, so that these processes can be told by their arguments."""
 
-#: One in six of each: plain, deaf to TERM, in a session of its own, a daemon, stopped, without environment; and
-#: some that run under ``timeout``, or start others when they are asked to end.
+#: One in six of each: plain, deaf to TERM, in a session of its own, a daemon, stopped, without environment.
+#: Beside them some that run under ``timeout``, or start others when they are asked to end.
 TREE = f"""
 i=0
 while test $i -lt $1; do

@@ -222,6 +222,20 @@ def test_a_store_that_fails_once_costs_no_outcome(machine: Machine) -> None:
     assert (command.report.recorded, command.report.exit_status) == (True, 0)
 
 
+def test_an_exception_thrown_into_the_recording_costs_no_outcome_and_passes(machine: Machine) -> None:
+    coordinator = machine.coordinator()
+    command = machine.command(coordinator, "true", Intake(run_id="r1"))
+    command.begin()
+    assert machine.store_fails is not None
+    machine.store_fails.verb, machine.store_fails.times = "finish", 1
+    machine.store_fails.error = KeyboardInterrupt()
+    with pytest.raises(KeyboardInterrupt):
+        machine.advance(2, command)
+    assert command.report is not None
+    assert (command.report.recorded, command.report.exit_status) == (True, 0)
+    assert coordinator.run("r1").outcome is Outcome.COMPLETED
+
+
 def test_a_store_that_is_away_at_the_beginning_leaves_nothing_running(machine: Machine) -> None:
     coordinator = machine.coordinator()
     command = machine.command(coordinator)

@@ -13,14 +13,16 @@ from __future__ import annotations
 
 import logging
 import signal as signals
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 from runcoord import _spans as spans
 from runcoord._coordinator import RunVerbs
 from runcoord._core.model import Outcome, Run
 from runcoord._core.teardown import TeardownReport
 from runcoord._core.texts import message_of
-from runcoord._executor import Ended, Execution, Executor
+from runcoord._executor import Ended, Execution, ExecutionReport, Executor
 from runcoord._log import say
 from runcoord._supervisor.accepting import Intake, begin
 from runcoord._supervisor.keeping import Keeper
@@ -33,6 +35,8 @@ log = logging.getLogger("runcoord.commands")
 
 LONGEST_NAP_SECONDS = 60.0
 """Longest single wait for a command; what else can end it wakes the wait."""
+FINISH_TRIES = 2
+"""Tries to record the outcome when something is thrown into the first one, such as a Ctrl-C."""
 BY_KEY = "interrupted from the keyboard"
 KEY_SHARE = 0.5
 """Part of the grace that a command has to end by itself after the interrupt key, which it got the signal of,
@@ -258,9 +262,6 @@ class CommandRun:
         while True:
             try:
                 return self.tree.tear_down(grace)
-            except RuncoordError as error:
-                self._note("the processes could not be ended", error)
-                return None
             except Exception as error:  # noqa: BLE001 - whatever it was, it must not hide how the command ended
                 self._note("the processes could not be ended", error)
                 return None
@@ -294,21 +295,18 @@ class CommandRun:
     ) -> CommandReport:
         keeper, completed = self.shop.keeper, outcome is Outcome.COMPLETED
         git = keeper.compare(self.launched) if completed else keeper.restore(self.launched)
-        status = ending.status if ending is not None else None
-        run, recorded = self.execution.run, False
-        try:
-            result = "exit status 0" if completed else ""
-            ended = self.execution.finish(
-                outcome,
-                result=result,
-                error=text,
-                exit_status=status,
-                teardown=teardown,
-                snapshot=keeper.snapshot_of(self.launched, run.run_id, git.report),
-            )
-            run, recorded = ended.run, ended.ended is Ended.RECORDED
-        except RuncoordError as error:
-            self._note("the outcome could not be recorded", error)
+        finish = partial(
+            self.execution.finish,
+            outcome,
+            result="exit status 0" if completed else "",
+            error=text,
+            exit_status=ending.status if ending is not None else None,
+            teardown=teardown,
+            snapshot=keeper.snapshot_of(self.launched, self._run_id, git.report),
+        )
+        finished = self._finished(finish)
+        run = finished.run if finished is not None else self.execution.run
+        recorded = finished is not None and finished.ended is Ended.RECORDED
         if completed and recorded and run.outcome is not Outcome.COMPLETED:
             git = keeper.restore(self.launched)  # it was stopped at the last moment
         self.problems += git.problems
@@ -325,6 +323,24 @@ class CommandRun:
             git=git.report,
             problems=tuple(self.problems),
         )
+
+    def _finished(self, finish: Callable[[], ExecutionReport]) -> ExecutionReport | None:
+        """The outcome recorded; ``None`` when that is not possible, which is noted."""
+        for _ in range(FINISH_TRIES):
+            try:
+                finished = finish()
+            except Exception as error:  # noqa: BLE001 - whatever it was, it must not hide how the command ended
+                self._note("the outcome could not be recorded", error)
+                return None
+            except BaseException as thrown:  # noqa: BLE001 - raised again when everything is done
+                # Repeating is safe: under the same lease the same completion has the same answer.
+                self._pending = thrown
+            else:
+                if finished.ended is Ended.LOST:
+                    outcome = finished.run.outcome.value if finished.run.outcome else finished.run.state.value
+                    self.problems.append(f"somebody else decided about the run meanwhile: it is {outcome}")
+                return finished
+        return None
 
     def _by_key(self, ending: Ending | None) -> bool:
         """Whether the command ended by the interrupt key."""

@@ -23,6 +23,7 @@ HELD = ("by", "with", "as", "refused", "crash_at")
 def register(registry: Registry) -> None:
     """Register the verbs that start, record and end processes."""
     _register_starting(registry)
+    _register_others(registry)
     _register_recording(registry)
     _register_ending(registry)
 
@@ -71,6 +72,8 @@ def _register_starting(registry: Registry) -> None:
             args = {"pid": process.pid, "cookie": line.rpartition(":")[2], **terms}
             world.answers["spawn"] = ask_with(world, step, "record_process", "lease", args)
 
+
+def _register_others(registry: Registry) -> None:
     @registry.step(
         "fork",
         group="processes",

@@ -8,7 +8,8 @@ import pytest
 
 from cli.planting import Garden
 from cli.shell import Shell, unchanged
-from runcoord import Lease
+from runcoord import Lease, SweepReport
+from runcoord.cli.control import sweep_lines
 from runcoord.testing import ManualClock, ManualSleeper
 
 # --- stopping ---
@@ -29,7 +30,7 @@ def test_work_under_way_has_yet_to_notice_and_the_code_says_so(garden: Garden, s
     assert answer.code == 5
     assert answer.out.splitlines() == [
         "r is asked to stop; its work has yet to notice.",
-        "If its owner is gone, recovery ends it in 1m30s at the earliest.",
+        "If its owner is gone, recovery ends it: at once if that can be proved, or in 1m30s.",
     ]
     assert shell("stop", "r", "--json").document == {
         "run": "r",
@@ -118,7 +119,29 @@ def test_a_sweep_with_nothing_to_do_says_that_it_looked_and_changes_nothing(
         answer = shell("recover")
     assert answer.code == 0
     assert answer.out.splitlines() == [
-        "Looked at every run whose lease ran out: nothing to recover.",
+        "Looked at every run whose owner is gone or whose lease ran out: nothing to recover.",
+        "No event waits to be delivered.",
+    ]
+
+
+def test_what_a_sweep_did_about_dead_owners_and_their_processes_is_told() -> None:
+    report = SweepReport(
+        recovered=1,
+        given_back=2,
+        redelivered=1,
+        killed=3,
+        survived=1,
+        cleanup_deferred=2,
+        unaudited=1,
+    )
+    assert sweep_lines(report, 0, False) == [
+        "1 run ended as its command had ended by itself",
+        "2 runs given back by an owner that is gone, to be claimed again",
+        "1 delivery under way begun anew",
+        "3 processes left running ended",
+        "1 run with processes that may be alive: see runcoord show RUN",
+        "2 runs with processes that cannot be dealt with now: tried again later",
+        "1 run of which nobody was signalled: what was intended could not be written down",
         "No event waits to be delivered.",
     ]
 
@@ -146,7 +169,16 @@ def test_the_report_is_a_document_with_every_count(garden: Garden, shell: Shell)
         "interrupted": 1,
         "stopped": 0,
         "retried": 0,
+        "recovered": 0,
         "capped": 0,
+        "proved_dead": 0,
+        "given_back": 0,
+        "redelivered": 0,
+        "cleaned": 0,
+        "killed": 0,
+        "cleanup_deferred": 0,
+        "survived": 0,
+        "unaudited": 0,
         "pruned": 0,
         "pruned_summaries": 0,
         "digest": False,

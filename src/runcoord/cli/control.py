@@ -98,7 +98,8 @@ def _answer(run: Run, lease_left: float | None) -> list[str]:
     if lease_left is not None and lease_left <= 0:
         lines.append(f"Its lease ran out {ago(-lease_left)}; if its owner is gone: runcoord recover.")
     elif lease_left is not None:
-        lines.append(f"If its owner is gone, recovery ends it in {duration(lease_left)} at the earliest.")
+        later = duration(lease_left)
+        lines.append(f"If its owner is gone, recovery ends it: at once if that can be proved, or in {later}.")
     return lines
 
 
@@ -108,8 +109,9 @@ def _answer(run: Run, lease_left: float | None) -> list[str]:
 @click.command("recover", cls=RuncoordCommand)
 @pass_session
 def recover(session: Session) -> None:
-    """Sweep once: end started runs whose lease ran out, and report.
+    """Sweep once: end started runs whose owner is gone, with what they left running, and report.
 
+    An owner is gone when its process is proved to have ended on this machine, or when its lease ran out.
     Nothing is executed again. This process serves no destinations, so events stay pending until a process
     that does delivers them.
     """
@@ -122,28 +124,32 @@ def recover(session: Session) -> None:
     if session.json:
         session.output.document(documents.sweep_document(report, number, capped))
     else:
-        session.output.sentences(_report(report, number, capped))
+        session.output.sentences(sweep_lines(report, number, capped))
     session.warn_of_bad_rows(report.bad, report.bad_count - len(report.bad))
     if report.unfinished:
         leave(Exit.SOMETHING_LEFT)
 
 
-def _report(report: SweepReport, waiting: int, capped: bool) -> list[str]:
+def sweep_lines(report: SweepReport, waiting: int, capped: bool) -> list[str]:
+    """What one sweep did, for people."""
     done = {
         "ended as interrupted": report.interrupted,
         "ended as stopped": report.stopped,
+        "ended as its command had ended by itself": report.recovered,
+        "given back by an owner that is gone, to be claimed again": report.given_back,
         "retried automatically, as a new run": report.retried,
         "had its lease cut to the longest possible, because a clock was set": report.capped,
         "removed, being old enough": report.pruned,
     }
     lines = [f"{counted(number, 'run')} {what}" for what, number in done.items() if number]
+    lines += _of_processes(report)
     if report.pruned_summaries:
         what = counted(report.pruned_summaries, "delivered summary", "delivered summaries")
         lines.append(f"{what} of groups or of held events removed, being old enough")
     if report.digest:
         lines.append("a digest of held events was written")
     if not lines:
-        lines.append("Looked at every run whose lease ran out: nothing to recover.")
+        lines.append("Looked at every run whose owner is gone or whose lease ran out: nothing to recover.")
     if report.unfinished:
         lines.append("There is more to recover than one sweep does: run it again.")
     if waiting:
@@ -154,4 +160,23 @@ def _report(report: SweepReport, waiting: int, capped: bool) -> list[str]:
         )
     else:
         lines.append("No event waits to be delivered.")
+    return lines
+
+
+def _of_processes(report: SweepReport) -> list[str]:
+    lines = []
+    if report.redelivered:
+        lines.append(f"{counted(report.redelivered, 'delivery', 'deliveries')} under way begun anew")
+    if report.killed:
+        lines.append(f"{counted(report.killed, 'process', 'processes')} left running ended")
+    if report.survived:
+        lines.append(
+            f"{counted(report.survived, 'run')} with processes that may be alive: see runcoord show RUN"
+        )
+    if report.cleanup_deferred:
+        what = counted(report.cleanup_deferred, "run")
+        lines.append(f"{what} with processes that cannot be dealt with now: tried again later")
+    if report.unaudited:
+        what = counted(report.unaudited, "run")
+        lines.append(f"{what} of which nobody was signalled: what was intended could not be written down")
     return lines

@@ -275,3 +275,22 @@ def test_many_runs_of_a_dead_owner_are_freed_in_batches() -> None:
     assert owners_of(machines) == []
     assert all(event.state is EventState.PENDING for event in machines.data.events.values())
     assert machines.run("r000").owner == ""
+
+
+def test_who_an_owner_is_costs_one_row_in_its_first_life_and_nothing_in_the_next() -> None:
+    machines = Machines()
+    first = machines.start("gw1")
+    counters = machines.stores["gw1"].counters
+    lives = []
+    for number in range(3):
+        before = counters.statements, counters.rows_written, counters.commits
+        lease = machines.begun(first, f"r{number}")
+        first.start(lease)
+        done = first.complete(lease, Outcome.COMPLETED)
+        assert done.delivery is not None
+        first.acknowledge(done.delivery)
+        after = counters.statements, counters.rows_written, counters.commits
+        lives.append(tuple(late - early for late, early in zip(after, before, strict=True)))
+    assert lives[1] == lives[2]
+    assert lives[0] == (lives[1][0] + 1, lives[1][1] + 1, 5)
+    assert lives[1][2] == 5

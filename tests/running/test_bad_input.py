@@ -13,7 +13,7 @@ import sys
 
 import pytest
 
-from running.real_runs import Done, Place, finished, program
+from running.real_runs import LIFE, Done, Place, finished, program
 
 pytestmark = [
     pytest.mark.real,
@@ -248,3 +248,53 @@ def test_the_command_s_own_view_of_signals_is_the_caller_s(place: Place) -> None
     )
     done = place.run(sys.executable, "-c", probe, preexec_fn=ignore)
     assert done.out == "False True False False 0\n"
+
+
+# --- /proc ----------------------------------------------------------------------------------------
+
+
+def behind(place: Place, mounts: str, *words: str) -> Done:
+    """The same where ``/proc`` is mounted otherwise, in a namespace of its own."""
+    if os.geteuid() != 0 or shutil.which("unshare") is None:
+        pytest.skip("only root may mount, in a namespace that unshare makes")
+    script = f"{mounts} && exec {shlex.join(program(*words))}"
+    process = subprocess.Popen(
+        ["unshare", "--mount", "--propagation", "private", "sh", "-c", script],
+        env=place.environment(),
+        cwd=place.work,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    done = finished(process)
+    if "mount:" in done.err:
+        pytest.skip(f"nothing can be mounted here: {done.err.splitlines()[0]}")
+    return done
+
+
+WITHOUT_PROC = "mount -t tmpfs none /proc"
+
+
+@pytest.mark.parametrize("code", [0, 3])
+def test_without_proc_nothing_is_left_running(place: Place, code: int) -> None:
+    tree = f"sleep {LIFE} & (trap '' TERM; sleep {LIFE}) & sleep 0.3; exit {code}"
+    done = behind(place, WITHOUT_PROC, "run", "--grace", "1", "--", "sh", "-c", tree)
+    assert (done.code, done.err) == (code, "")
+    assert place.alive() == {}
+
+
+def test_without_proc_one_that_cannot_be_found_is_said_to_be_there(place: Place) -> None:
+    tree = "setsid sleep 12 >/dev/null 2>&1 & sleep 0.3; exit 0"
+    done = behind(place, WITHOUT_PROC, "run", "--grace", "1", "--", "sh", "-c", tree)
+    assert done.code == 120
+    assert "it could not be seen that no process of it is left" in done.err
+
+
+@pytest.mark.parametrize("hidepid", ["1", "2"])
+def test_with_processes_of_others_hidden_nothing_is_left_running(place: Place, hidepid: str) -> None:
+    tree = f"setsid sleep {LIFE} & (trap '' TERM; sleep {LIFE}) & sleep 0.3; exit 3"
+    mounts = f"mount -t proc -o hidepid={hidepid} proc /proc"
+    done = behind(place, mounts, "run", "--grace", "1", "--", "sh", "-c", tree)
+    assert done.code == 3, done.err
+    assert place.alive() == {}

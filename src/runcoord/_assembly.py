@@ -9,7 +9,6 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from runcoord._bounded import ThreadBounded
-from runcoord._cleaning import Cleaner
 from runcoord._clock import SystemClock, SystemIds, SystemSleeper, new_owner_id
 from runcoord._coordinator import RunVerbs
 from runcoord._core import limits
@@ -17,7 +16,6 @@ from runcoord._core.model import Delivery
 from runcoord._core.settings import Settings
 from runcoord._core.submission import require_count, require_id
 from runcoord._deaths import Deaths
-from runcoord._ending_trees import Trees
 from runcoord._executor import Execution, ExecutionReport, Executor, Work
 from runcoord._maintenance import Maintenance
 from runcoord._outbox import DrainReport, Outbox
@@ -28,9 +26,10 @@ from runcoord._supervisor.commanding import Commands
 from runcoord._supervisor.folders import folders_beside
 from runcoord._ticker import Ticker
 from runcoord.errors import InvalidConfiguration
-from runcoord.ports import Destination, Ports, Processes, Store
+from runcoord.ports import Clock, Destination, Ports, Processes, Sleeper, Store
 
 if TYPE_CHECKING:
+    from runcoord._cleaning import Cleaner
     from runcoord._supervisor.running import Supervisor
 
 SQLITE_SCHEME = "sqlite:///"
@@ -70,7 +69,7 @@ class Coordinator(RunVerbs, Commands):
         self._executor = Executor(self, self._outbox, bounded, sleeper)
         # Of their own, for the same reason.
         probes = Probes(self.table, ports.bounded or ThreadBounded(limits.MAX_STUCK_PROBES))
-        cleaner = Cleaner(self, probes, Trees(probes, clock, sleeper))
+        cleaner = functools.partial(_cleaner, self, probes, clock, sleeper)
         self.maintenance = Maintenance(
             self._outbox,
             clock,
@@ -224,6 +223,14 @@ def _real_table() -> Callable[[], Processes]:
         return open_processes()
 
     return table
+
+
+def _cleaner(verbs: RunVerbs, probes: Probes, clock: Clock, sleeper: Sleeper) -> Cleaner:
+    """Loaded when the first run left processes behind; most programs never do."""
+    from runcoord._cleaning import Cleaner
+    from runcoord._ending_trees import Trees
+
+    return Cleaner(verbs, probes, Trees(probes, clock, sleeper))
 
 
 def _checked(destinations: Mapping[str, Destination]) -> dict[str, Destination]:

@@ -14,9 +14,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from runcoord._changes import Groups, changes_of
-from runcoord._cleaning import Cleaned, Cleaner
 from runcoord._coordinator import RunVerbs, instant
 from runcoord._core import limits, requests
 from runcoord._core.decide import decide
@@ -27,6 +27,9 @@ from runcoord._deaths import ROW_ERRORS, Deaths, Freed, Vitality
 from runcoord._log import say
 from runcoord._outbox import DrainReport, Outbox
 from runcoord.ports import BadRow, Change, Owner
+
+if TYPE_CHECKING:
+    from runcoord._cleaning import Cleaned, Cleaner
 
 log = logging.getLogger("runcoord.recovery")
 
@@ -87,7 +90,7 @@ class Recoverer:
         verbs: RunVerbs,
         outbox: Outbox,
         deaths: Deaths,
-        cleaner: Cleaner,
+        cleaner: Callable[[], Cleaner],
         held_here: Callable[[str], bool] = lambda run_id: False,
     ) -> None:
         self._verbs, self._outbox = verbs, outbox
@@ -159,7 +162,7 @@ class Recoverer:
         if not freed.tended:
             return
         seen = self._deaths.seen
-        cleaned = self._cleaner.clean(freed.tended, lambda owner: seen.get(owner) is Vitality.ALIVE)
+        cleaned = self._cleaner().clean(freed.tended, lambda owner: seen.get(owner) is Vitality.ALIVE)
         _note_cleaned(report, cleaned)
         self._deaths.forget(freed)
         if cleaned.ended:

@@ -77,6 +77,7 @@ def errors_page() -> str:
     kinds = [each for each in vars(errors).values() if isinstance(each, type)]
     refusals = [each for each in kinds if issubclass(each, errors.Refused)]
     of_store = [each for each in kinds if issubclass(each, errors.StoreError)]
+    of_processes = [each for each in kinds if issubclass(each, errors.ProcessError)]
     head = ("Class", "Code", "Meaning")
     return page(
         "Errors",
@@ -92,6 +93,10 @@ def errors_page() -> str:
         "The store could not carry the request out. The last column says whether the change may be in "
         "the store nevertheless; `happened` of the error says it for the case at hand.",
         table((*head, "May have happened"), [[*_error_row(each), _happened(each)] for each in of_store]),
+        "## Errors of processes",
+        "Something could not be done to a process, or a command could not begin. Nothing of the store was "
+        "changed, unless the class says otherwise.",
+        table(head, [_error_row(each) for each in of_processes]),
         "## What a destination raises",
         markdown(errors.DestinationRefused.__doc__ or ""),
         "`DestinationRefused` is no `RuncoordError`: it goes from a destination to the outbox, and "

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from runcoord._core.identity import Likeness, ProcessIdentity
 from runcoord._core.limits import (
+    GROUP_KILLS,
     HELD_OF_GROUP,
     KILL_SECONDS,
     MAX_GRACE_SECONDS,
@@ -289,7 +290,7 @@ class _Teardown:
         a scan without an end leaves that open.
 
         Who may signal one of a group may not be allowed to signal another, and is not told so. That is why
-        the group counts as signalled only once for each phase; what lives then is signalled one by one.
+        the group counts as signalled only a few times; what lives then is signalled one by one.
         """
         group, leader = self._membership.group, self._leader
         if not group or leader is None or group in self._own:
@@ -299,14 +300,15 @@ class _Teardown:
         fresh = [key for key in keys if not self._ledger.present[key].signals]
         if not keys or unsafe or (phase is Phase.ASK and len(fresh) != len(keys)):
             return frozenset()
-        again = {key for key in keys if KILLING in self._ledger.present[key].signals}
+        tried = {key for key in keys if self._ledger.present[key].killed_with_group >= GROUP_KILLS}
         sent = [name for name in _IN_PHASE[phase] if self._reaches_group(leader, name)]
         for key in keys:
             case = self._ledger.present[key]
             case.through_group = case.through_group or (phase is Phase.ASK and ASKING in sent)
+            case.killed_with_group += KILLING in sent
             for name in sent:
                 case.note(name)
-        return keys - again if sent else frozenset()
+        return keys - tried if sent else frozenset()
 
     def _reaches_group(self, leader: PinnedProcess, name: str) -> bool:
         try:

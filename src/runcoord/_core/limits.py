@@ -175,6 +175,8 @@ SCAN_SECONDS = 2.0
 TEARDOWN_FIRST_PAUSE_SECONDS = 0.02
 """First wait of a teardown before it looks for new members; it ends earlier when all that are known have.
 Doubles while nobody new is found."""
+TEARDOWN_PAUSE_PER_MEMBER_SECONDS = 0.0002
+"""Added to that wait for each member: a thousand processes need a tenth of a second to be gone."""
 TEARDOWN_MAX_PAUSE_SECONDS = 0.5
 """Longest wait before a teardown looks for new members, and before it looks whether the grace was ended."""
 TEARDOWN_ROUNDS = 5_000
@@ -199,6 +201,9 @@ MAX_PROCESSES_REPORTED = 400
 """Processes that a teardown report names; the others are counted."""
 MAX_PROBLEMS_REPORTED = 20
 """Different problems that a teardown report names."""
+GROUP_KILLS = 2
+"""Times that a member is killed together with its group, which does not tell whether that was permitted, before
+it is killed by itself, which does."""
 HELD_OF_GROUP = 64
 """Members that are held, to see their end, of those that were signalled at once through their group: they end
 at about the same time, and who is left is seen by the next scan."""

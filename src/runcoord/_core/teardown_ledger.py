@@ -24,6 +24,8 @@ class Case:
     signals: tuple[str, ...] = ()
     through_group: bool = False
     """It was asked through its group alone, which it may have left in the same moment."""
+    killed_with_group: int = 0
+    """How often it was killed together with its group."""
     denied: bool = False
     """The system refused a signal, and the process was alive."""
     why: str = ""

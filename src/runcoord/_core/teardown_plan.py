@@ -21,6 +21,7 @@ from runcoord._core.limits import (
     KILL_SECONDS,
     TEARDOWN_FIRST_PAUSE_SECONDS,
     TEARDOWN_MAX_PAUSE_SECONDS,
+    TEARDOWN_PAUSE_PER_MEMBER_SECONDS,
     TEARDOWN_ROUNDS,
 )
 from runcoord._core.teardown import Scan
@@ -107,4 +108,4 @@ class TeardownPlan:
             self._pause = TEARDOWN_FIRST_PAUSE_SECONDS
         pause = self._pause
         self._pause = min(2 * pause, TEARDOWN_MAX_PAUSE_SECONDS)
-        return pause
+        return min(pause + TEARDOWN_PAUSE_PER_MEMBER_SECONDS * len(members), TEARDOWN_MAX_PAUSE_SECONDS)

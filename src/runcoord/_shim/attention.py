@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
 import signal
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from runcoord._shim.control import Lines
 
@@ -52,6 +53,16 @@ class Attention:
             self.interruptions += 1
         else:
             self.endings += 1
+
+    @contextlib.contextmanager
+    def deaf_to_children(self) -> Iterator[None]:
+        """Not woken by each of a thousand children that end at once, where their ends are seen otherwise."""
+        signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGCHLD,))
+        try:
+            yield
+        finally:
+            self.child_ended = True
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGCHLD,))
 
     def wait(self, seconds: float | None, ends: Sequence[int] = ()) -> list[int]:
         """Wait for anything, or for one of the processes with the pidfds ``ends``; gives those that ended."""

@@ -173,7 +173,6 @@ class Tending:
             self._follow_children()
             self._close_gate()
             self._report = self._torn_down(grace)
-            self._attention.child_ended = True
             self._children.look()
             self._children.reap_leader()
         self._attention.lines.say({"is": "torn_down", "report": self._report.document()})
@@ -192,15 +191,16 @@ class Tending:
             )
         table = TendedTable(self._processes, self._attention, self._listen, self._children.look, hurried)
         try:
-            return tear_down(
-                table,
-                self._membership(),
-                grace=grace,
-                clock=time,
-                sleeper=table,
-                hurried=hurried,
-                leader=self._leader,
-            )
+            with self._attention.deaf_to_children():
+                return tear_down(
+                    table,
+                    self._membership(),
+                    grace=grace,
+                    clock=time,
+                    sleeper=table,
+                    hurried=hurried,
+                    leader=self._leader,
+                )
         except RuncoordError as error:
             return TeardownReport(emptied=False, problems=(str(error),))
 

@@ -11,6 +11,7 @@ import sqlite3
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -189,6 +190,32 @@ def test_a_signal_while_the_store_is_locked_ends_it_before_anything_begins(place
     assert (done.code, done.out) == (143, "")
     assert not (place.work / "executed").exists()
     assert (len(place.runs()), place.folders) == (1, [])
+
+
+def test_a_malformed_grace_is_said_without_its_value_and_is_the_default(place: Place) -> None:
+    done = place.run("true", more={"RUNCOORD_TEARDOWN_GRACE": "1.5"})
+    assert done.code == 0
+    [said] = done.said
+    assert said.startswith("runcoord: RUNCOORD_TEARDOWN_GRACE is not a plain number of whole seconds")
+    assert "1.5" not in said
+
+
+def test_what_is_handed_over_outlives_its_run_and_is_listed(place: Place) -> None:
+    marker = "RUNCOORD_HANDED_OVER=${RUNCOORD_COOKIE##*:}"
+    script = f"{marker} setsid sleep 6.25 & sleep {LIFE} & sleep 0.3; exit 0"
+    nowhere: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    done = place.run(*shell(script), options=["--report", "r.json"], **nowhere)
+    fates = {each["fate"] for each in report_of(place.work / "r.json")["teardown"]["processes"]}
+    assert (done.code, fates) == (0, {"spared", "asked"})
+    assert list(place.alive().values()) == ["sleep"]
+
+
+def test_with_the_scope_of_a_group_what_left_it_is_left_alone(place: Place) -> None:
+    script = f"setsid sleep 6.25 & sleep {LIFE} & sleep 0.3; exit 3"
+    nowhere: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    done = place.run(*shell(script), options=["--scope", "group"], **nowhere)
+    assert done.code == 3
+    assert list(place.alive().values()) == ["sleep"]
 
 
 # --- runs in runs --------------------------------------------------------------------------------

@@ -93,6 +93,8 @@ class Prepared:
     timeout: float | None
     scope: Scope
     terminal: bool
+    warnings: tuple[str, ...] = ()
+    """What of the environment was not understood, without its values; it was logged too."""
 
     def launch_order(self, last_words: str) -> LaunchOrder:
         return LaunchOrder(
@@ -128,11 +130,12 @@ def prepare(order: CommandOrder, ids: Ids) -> Prepared:
     around = _around(order)
     admission = _admitted(order, around)
     found = line_of(around)
+    warnings = [found.problem]
     if found.problem:
         say(log, logging.WARNING, "lineage not understood", problem=found.problem)
     line = extended(found.line, _cookie(ids))
     require_arguments(order.argv)
-    grace = _grace(order, around)
+    grace = _grace(order, around, warnings)
     timeout = None if order.timeout is None else _seconds("timeout", order.timeout, least=0.0)
     if timeout == 0:
         raise _no_time("timeout", order.timeout)
@@ -151,6 +154,7 @@ def prepare(order: CommandOrder, ids: Ids) -> Prepared:
         timeout=timeout,
         scope=order.scope,
         terminal=order.terminal,
+        warnings=tuple(each for each in warnings if each),
     )
 
 
@@ -191,10 +195,11 @@ def _cookie(ids: Ids) -> str:
     return hashlib.sha256(" ".join(made).encode()).hexdigest()[: limits.COOKIE_DIGITS]
 
 
-def _grace(order: CommandOrder, around: Mapping[bytes, bytes]) -> float:
+def _grace(order: CommandOrder, around: Mapping[bytes, bytes], warnings: list[str]) -> float:
     if order.grace is not None:
         return _seconds("grace", order.grace, least=0.0, most=limits.MAX_GRACE_SECONDS)
     grace = grace_of(around, order.names.grace)
+    warnings.append(grace.problem)
     if grace.problem:
         say(log, logging.WARNING, "grace not as asked", seconds=grace.seconds, problem=grace.problem)
     return grace.seconds

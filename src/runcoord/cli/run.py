@@ -20,7 +20,7 @@ from runcoord.errors import InvalidRequest, RuncoordError
 
 if TYPE_CHECKING:
     from runcoord._supervisor.accepting import Intake
-    from runcoord._supervisor.preparing import CommandOrder
+    from runcoord._supervisor.preparing import CommandOrder, Prepared
     from runcoord._supervisor.report import CommandReport
     from runcoord._supervisor.starting import Launched
     from runcoord.ports import Ids
@@ -205,10 +205,10 @@ class _Run:
         launcher = (ports.launcher if ports is not None else None) or ShimLauncher()
         folders = folders_beside(self._session.url)
         try:
+            prepared = prepare(self._order(), ids)
+            self._warn(prepared)
             # It starts while the rest of this program is loaded and the store is opened.
-            launched = launch(
-                prepare(self._order(), ids), launcher, self._wishes.run_id or ids.new("run"), folders
-            )
+            launched = launch(prepared, launcher, self._wishes.run_id or ids.new("run"), folders)
             try:
                 report = self._driven(launched)
             except BaseException:
@@ -271,6 +271,11 @@ class _Run:
         return (ports.ids if ports is not None else None) or SystemIds()
 
     # --- what is said ---
+
+    def _warn(self, prepared: Prepared) -> None:
+        if not self._wishes.quiet and not self._session.json:
+            for line in prepared.warnings:
+                self._session.output.beside(line)
 
     def _tell(self, report: CommandReport) -> None:
         shown = document(report)

@@ -7,5 +7,6 @@ from defects.leases_clocks import CLOCKS
 from defects.leases_fences import FENCES
 from defects.leases_holding import HOLDING
 from defects.leases_recovery import RECOVERY
+from defects.processes_recovery import OWNERS
 
-DEFECTS: list[Defect] = [*FENCES, *HOLDING, *RECOVERY, *CLOCKS]
+DEFECTS: list[Defect] = [*FENCES, *HOLDING, *RECOVERY, *CLOCKS, *OWNERS]

@@ -32,6 +32,7 @@ MUST_BE_THERE: dict[str, frozenset[str]] = {
             "two-owners-one-run",
             "local-result-then-interrupted",
             "start-runs-recovery",
+            "dead-owner-same-host",
         }
     ),
     "commands": frozenset(
@@ -49,6 +50,27 @@ MUST_BE_THERE: dict[str, frozenset[str]] = {
             "poison-run",
             "payload-keeps-its-keys",
             "durable-default",
+        }
+    ),
+    "processes": frozenset(
+        {
+            "audit-fails",
+            "cleanup-pending-does-not-block",
+            "force-stop-delivers",
+            "foreign-namespace",
+            "identity-format-changes",
+            "identity-unreadable-at-recovery",
+            "identity-unreadable-at-spawn",
+            "kill-not-permitted",
+            "mutable-records-never-kill",
+            "orphan-outlives-crash",
+            "pid-out-of-range",
+            "pid-recycled-during-audit",
+            "pid-reused",
+            "reboot-aliases-identity",
+            "same-program-at-the-pid",
+            "tz-and-locale-drift",
+            "wall-clock-step-identity",
         }
     ),
     "outbox": frozenset(

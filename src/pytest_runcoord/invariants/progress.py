@@ -89,7 +89,9 @@ class OneBadApple(Invariant):
             return
         places, after, now = self.world.destinations, self.world.snapshot(), self.world.instant()
         unknown = any(event.destination not in places for event in after.events.values() if event.destination)
-        deferred = any(run.cleanup == "pending" for run in after.runs.values())
+        deferred = any(
+            run.cleanup == "pending" and run != before.runs.get(run_id) for run_id, run in after.runs.items()
+        )
         if not (after.bad or unknown or deferred) and all(place.healthy for place in places.values()):
             return
         if entry.status == "failed":
@@ -101,7 +103,8 @@ class OneBadApple(Invariant):
         if entry.what in SWEEPING:
             for run in after.runs.values():
                 self.exercised += 1
-                if recoverable(run, now):
+                # One that a sweep did something about, and deferred, is the bad one itself.
+                if run == before.runs.get(run.run_id) and self._is_due(run, entry, now):
                     self.fail(
                         f"{run.run_id} was left behind by a sweep that met something bad",
                         expected="recovered with the rest",
@@ -123,6 +126,12 @@ class OneBadApple(Invariant):
                     expected=f"delivered to {event.destination}, which accepts",
                     seen=f"{event.state}, attempt {event.attempt}",
                 )
+
+    def _is_due(self, run: RunSeen, entry: Entry, now: Instant) -> bool:
+        """Whether the sweep of this entry had to recover a run."""
+        prover = f"{entry.actor}#{entry.data.get('start')}"
+        proved = self.world.plan.kernel_handles and self.world.provably_dead(run.owner, prover)
+        return recoverable(run, now) or (run.state == "running" and proved)
 
 
 class IdleIsFree(Invariant):

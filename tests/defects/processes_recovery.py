@@ -1,0 +1,382 @@
+"""Seeded defects of what recovery does with the processes that others left running."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from defects.catalogue import Defect
+from defects.processes_identity import IDENTITY, KILL, for_ever, kills_by_number, unknown_is_death, whoever
+from defects.rules import broken_rule
+from runcoord import _cleaning, _ending_trees
+from runcoord._cleaning import Cleaned, Cleaner, _Attempt
+from runcoord._core import cleanup, process_rules
+from runcoord._core import requests as ask
+from runcoord._core.cleanup import Found, Sight
+from runcoord._core.decision import Decision
+from runcoord._core.events import finished_event
+from runcoord._core.last_words import LastWords
+from runcoord._core.model import CleanupState, Deadline, Event, EventState, Instant, Run, State
+from runcoord._core.records import Identity
+from runcoord._core.teardown import Membership, TeardownReport
+from runcoord._deaths import Deaths
+from runcoord._ending_trees import Trees
+from runcoord._probing import Probes
+from runcoord.errors import StoreError
+
+# --- orphans -------------------------------------------------------------------------------------
+
+
+def _skips_processes(patch: pytest.MonkeyPatch) -> None:
+    """A run with processes is taken over by every sweep, and nothing is done about it."""
+    patch.setattr(Cleaner, "_carry_out", lambda self, attempt, cleaned: None)
+
+
+def _ends_the_run_alone(patch: pytest.MonkeyPatch) -> None:
+    """The run is ended as if the signals had been sent."""
+    patch.setattr(Trees, "tear_down", lambda self, found: TeardownReport(emptied=True))
+
+
+def _signals_unaudited(patch: pytest.MonkeyPatch) -> None:
+    def kill(self: Cleaner, attempt: _Attempt, cleaned: Cleaned) -> None:
+        attempt.report = self._trees.tear_down(attempt.found)
+
+    patch.setattr(Cleaner, "_kill", kill)
+
+
+def _only_what_is_recorded(patch: pytest.MonkeyPatch) -> None:
+    """What the run started besides is not looked for."""
+    right = cleanup.membership
+
+    def membership(found: Sequence[Found]) -> Membership:
+        return replace(right(found), cookie="", ancestor=0)
+
+    patch.setattr(_ending_trees, "membership", membership)
+
+
+def _does_not_wait_for_the_shim(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(_cleaning, "shims", lambda found: ())
+    patch.setattr(cleanup, "shims", lambda found: ())
+
+
+# --- looking -------------------------------------------------------------------------------------
+
+
+def _tries_on_every_sweep(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(cleanup, "backoff", lambda attempt: 0.0)
+
+
+def _looks_without_a_bound(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Probes, "call", lambda self, seconds, call: call(self.table))
+
+
+def _a_look_that_fails_ends_the_sweep(patch: pytest.MonkeyPatch) -> None:
+    right = Probes.look
+
+    def look(self: Probes, identity: Identity) -> Any:
+        seen = right(self, identity)
+        if seen.sight is Sight.UNKNOWN:
+            raise PermissionError(13, seen.why)
+        return seen
+
+    patch.setattr(Probes, "look", look)
+
+
+# --- audits --------------------------------------------------------------------------------------
+
+
+def _signals_although_unaudited(patch: pytest.MonkeyPatch) -> None:
+    """That the intent could not be written is noted, and the signal sent."""
+    right = Cleaner._kill
+
+    def kill(self: Cleaner, attempt: _Attempt, cleaned: Cleaned) -> None:
+        right(self, attempt, cleaned)
+        if attempt.audit is None:
+            attempt.report = self._trees.tear_down(attempt.found)
+
+    patch.setattr(Cleaner, "_kill", kill)
+
+
+def _a_failed_audit_ends_the_sweep(patch: pytest.MonkeyPatch) -> None:
+    right = Cleaner._kill
+
+    def kill(self: Cleaner, attempt: _Attempt, cleaned: Cleaned) -> None:
+        right(self, attempt, cleaned)
+        if attempt.audit is None:
+            raise StoreError("the intent could not be written", remedy="Look at the store.")
+
+    patch.setattr(Cleaner, "_kill", kill)
+
+
+def _no_result_after_the_intent(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Cleaner, "_told", lambda self, attempt: ())
+
+
+# --- records that are not the owner's ------------------------------------------------------------
+
+
+def _believes_last_words(patch: pytest.MonkeyPatch) -> None:
+    """Whom the file for last words names as a survivor is killed; a run can write that file."""
+    right = Trees.last_words
+
+    def last_words(self: Trees, found: Sequence[Found]) -> LastWords | None:
+        words = right(self, found)
+        for each in words.teardown.left if words is not None and words.teardown is not None else ():
+            there = whoever(self._probes.table, each.pid)
+            if there is not None:
+                there.signal(KILL)
+        return words
+
+    patch.setattr(Trees, "last_words", last_words)
+
+
+def _anybody_records(patch: pytest.MonkeyPatch) -> None:
+    """Who lost the run may still record processes for it."""
+    patch.setattr(process_rules, "require_holder", lambda run, lease, now, **more: None)
+
+
+# --- events --------------------------------------------------------------------------------------
+
+
+def _hidden(event: Event | None, now: Instant) -> Event | None:
+    """The event cannot be claimed before the clean-up is done, which nobody notices then."""
+    if event is None:
+        return None
+    never = replace(Deadline.after(now, 0.0), wall=now.wall + 1e9, boottime=now.boottime + 1e9)
+    return replace(event, state=EventState.SENDING, owner="cleanup", due=never)
+
+
+def _processes_block_the_event(right: Any, run: Run, request: ask.Complete, now: Instant) -> Decision:
+    """The event of a run with recorded processes waits for recovery, whatever became of them."""
+    decision: Decision = right(run, request, now)
+    return replace(decision, event=_hidden(decision.event, now)) if run.cleanup is not None else decision
+
+
+def _pending_blocks_the_event(right: Any, run: Run, request: ask.Complete, now: Instant) -> Decision:
+    """The event of a run that may have left something running waits until that is dealt with."""
+    decision: Decision = right(run, request, now)
+    after = decision.run.cleanup
+    pending = after is not None and after.state is CleanupState.PENDING
+    return replace(decision, event=_hidden(decision.event, now)) if pending else decision
+
+
+def _cleaned_again_tells_again(right: Any, run: Run, request: ask.EndCleaned, now: Instant) -> Decision:
+    """When the processes of a finished run are dealt with, its event is written again."""
+    decision: Decision = right(run, request, now)
+    if run.state is not State.FINISHED:
+        return decision
+    event = finished_event(decision.run, now)
+    again = replace(event, event_id=f"{event.event_id}/cleaned", due=Deadline.after(now, 1.0))
+    return replace(decision, event=again)
+
+
+def _forgets_the_teardown(right: Any, run: Run, request: ask.Complete, now: Instant) -> Decision:
+    """Completing a run does not note that its processes are gone."""
+    decision: Decision = right(run, replace(request, report=None), now)
+    return decision
+
+
+# --- owners --------------------------------------------------------------------------------------
+
+
+def _no_proof_of_death(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Deaths, "read", lambda self, view, bad: [])
+
+
+def _deliveries_wait(patch: pytest.MonkeyPatch) -> None:
+    """What a dead owner was sending waits until its claim ends."""
+    right = Deaths._changes
+
+    def changes(self: Deaths, tx: Any, owner: str, held: Any, *more: Any) -> Any:
+        return right(self, tx, owner, replace(held, events=()), *more)
+
+    patch.setattr(Deaths, "_changes", changes)
+
+
+OWNERS = [
+    Defect(
+        "dead-owner-same-host",
+        "A restart waits out the whole lease of an owner that is provably dead.",
+        "answer",
+        _no_proof_of_death,
+    ),
+    Defect(
+        "dead-owner-same-host",
+        "What a dead owner was sending stays claimed until its time is up.",
+        "answer",
+        _deliveries_wait,
+        name="deliveries",
+    ),
+    Defect(
+        "dead-owner-same-host",
+        "That nothing can be told of an owner counts as proof of its death.",
+        "live-lease-kept",
+        unknown_is_death,
+        name="unknown-is-death",
+        scenario="owner-of-whom-nothing-can-be-told",
+    ),
+    Defect(
+        "dead-owner-same-host",
+        "An owner on another machine, or in another namespace, counts as dead.",
+        "live-lease-kept",
+        unknown_is_death,
+        name="elsewhere",
+        scenario="dead-owner-elsewhere",
+    ),
+]
+"""Of the failure mode among the leases that is about processes."""
+
+RECOVERY = [
+    *IDENTITY,
+    Defect(
+        "orphan-outlives-crash",
+        "Recovery skips runs with processes, and takes them over again with every sweep.",
+        "converges",
+        _skips_processes,
+        scenario="orphan-under-timers",
+    ),
+    Defect(
+        "orphan-outlives-crash",
+        "Recovery ends the run and leaves its processes running.",
+        "outcome-after-quiescence",
+        _ends_the_run_alone,
+        name="run-alone",
+    ),
+    Defect(
+        "orphan-outlives-crash",
+        "Recovery kills without having written it down.",
+        "audit-before-signal",
+        _signals_unaudited,
+        name="unaudited",
+    ),
+    Defect(
+        "orphan-outlives-crash",
+        "Where the shim was killed only what is recorded is killed, and the rest of the tree lives on.",
+        "outcome-after-quiescence",
+        _only_what_is_recorded,
+        name="shim-killed",
+        scenario="orphan-whose-shim-was-killed",
+    ),
+    Defect(
+        "orphan-outlives-crash",
+        "Recovery does not wait for the shim, and kills what is ended in order already.",
+        "answer",
+        _does_not_wait_for_the_shim,
+        name="shim-lives",
+        scenario="orphan-with-its-shim",
+    ),
+    Defect(
+        "identity-unreadable-at-recovery",
+        "What cannot be looked at is tried for ever.",
+        "converges",
+        for_ever(lambda patch: None),
+        scenario="unreadable-under-timers",
+    ),
+    Defect(
+        "identity-unreadable-at-recovery",
+        "The lease is taken again with every sweep.",
+        "rows",
+        _tries_on_every_sweep,
+        name="every-sweep",
+    ),
+    Defect(
+        "identity-unreadable-at-recovery",
+        "What cannot be looked at is killed by its number.",
+        "no-stranger-signalled",
+        kills_by_number,
+        name="killed",
+        scenario="unreadable-under-timers",
+    ),
+    Defect(
+        "identity-unreadable-at-recovery",
+        "A look that never returns is waited for.",
+        "never-returns",
+        _looks_without_a_bound,
+        name="unbounded",
+        scenario="looks-that-hang-or-are-denied",
+    ),
+    Defect(
+        "identity-unreadable-at-recovery",
+        "A look that fails ends the sweep for every run.",
+        "recover",
+        _a_look_that_fails_ends_the_sweep,
+        name="ends-the-sweep",
+        scenario="looks-that-hang-or-are-denied",
+    ),
+    Defect(
+        "pid-recycled-during-audit",
+        "What was checked before the audit is signalled by number after it.",
+        "no-stranger-signalled",
+        kills_by_number,
+    ),
+    Defect(
+        "audit-fails",
+        "Recovery signals although the intent could not be written.",
+        "audit-before-signal",
+        _signals_although_unaudited,
+    ),
+    Defect(
+        "audit-fails",
+        "One audit that fails ends the sweep for every run.",
+        "recover",
+        _a_failed_audit_ends_the_sweep,
+        name="ends-the-sweep",
+    ),
+    Defect(
+        "kill-not-permitted",
+        "A process that may not be signalled keeps its run from ending, for ever.",
+        "converges",
+        for_ever(lambda patch: None),
+        scenario="kill-not-permitted-under-timers",
+    ),
+    Defect(
+        "kill-not-permitted",
+        "Each attempt leaves a record of intent, and none of what came of it.",
+        "audit-before-signal",
+        _no_result_after_the_intent,
+        name="no-result",
+    ),
+    Defect(
+        "mutable-records-never-kill",
+        "Whom a file names that the run can write is killed.",
+        "no-stranger-signalled",
+        _believes_last_words,
+    ),
+    Defect(
+        "mutable-records-never-kill",
+        "Who lost the run records processes for it.",
+        "stale-owner-refused",
+        _anybody_records,
+        name="not-fenced",
+        scenario="only-the-fenced-owner-records",
+    ),
+    Defect(
+        "force-stop-delivers",
+        "The recorded processes of a stopped run block its event, though they are gone.",
+        "delivered",
+        broken_rule(ask.Complete, _processes_block_the_event),
+    ),
+    Defect(
+        "force-stop-delivers",
+        "The processes stay on the stopped run as if they lived.",
+        "cleanup",
+        broken_rule(ask.Complete, _forgets_the_teardown),
+        name="teardown-forgotten",
+    ),
+    Defect(
+        "cleanup-pending-does-not-block",
+        "A result cannot be delivered while a process of its run may live.",
+        "delivered",
+        broken_rule(ask.Complete, _pending_blocks_the_event),
+    ),
+    Defect(
+        "cleanup-pending-does-not-block",
+        "When the clean-up is done a second outcome is sent.",
+        "delivered",
+        broken_rule(ask.EndCleaned, _cleaned_again_tells_again),
+        name="tells-again",
+    ),
+]

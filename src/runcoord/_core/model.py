@@ -108,7 +108,7 @@ class Lease:
     until: Deadline
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # no slots: see evolving.py
 class Spec:
     """What was asked for, fixed when the run was accepted. A retry has the same."""
 

@@ -8,6 +8,7 @@ from typing import Any
 from runcoord._core import limits
 from runcoord._core.decide import retry_of
 from runcoord._core.events import canonical_json
+from runcoord._core.evolving import evolved
 from runcoord._core.model import Command, Group, Instant, Outcome, Run, Spec
 from runcoord.errors import InvalidRequest, KeyConflict, LiveRunsExceeded, NotRetryable
 
@@ -175,7 +176,18 @@ OUTSIDE = Line()
 
 
 def accepted(run_id: str, spec: Spec, now: Instant, line: Line = OUTSIDE) -> Run:
-    return Run(run_id, spec, now.wall, line=run_id, lineage=line.lineage, depth=line.depth)
+    return evolved(
+        _NEW,
+        run_id=run_id,
+        spec=spec,
+        created_at=now.wall,
+        line=run_id,
+        lineage=line.lineage,
+        depth=line.depth,
+    )
+
+
+_NEW = Run("", Spec(), 0.0, "")
 
 
 def require_same_content(known: Command, digest: str) -> None:

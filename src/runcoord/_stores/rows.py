@@ -132,6 +132,7 @@ _EVENT_STATES: dict[str, EventState] = {state.value: state for state in EventSta
 _EVENT_KINDS: dict[str, EventKind] = {kind.value: kind for kind in EventKind}
 
 _RUN_FIELDS = tuple(field.name for field in fields(Run))
+_SPEC_FIELDS = tuple(field.name for field in fields(Spec))
 _EVENT_FIELDS = tuple(field.name for field in fields(Event))
 
 _right_shapes: dict[str, set[tuple[type, ...]]] = {table: set() for table in _TYPES}
@@ -203,9 +204,10 @@ def decode_run(row: Row) -> Run:
         or notes < 0
     ):
         _bad("runs", run_id, _problem_of_run(dict(zip(RUN_COLUMNS, row, strict=True))))
+    asked = (payload, destination, agent, task, conversation_key, group, group_size, budget)
     values = (
         run_id,
-        Spec(payload, destination, agent, task, conversation_key, group, group_size, budget),
+        assembled(Spec, zip(_SPEC_FIELDS, asked, strict=True)),
         created_at, line, retry_of, interruptions,
         state, version, epoch, owner, lease, lease_seconds,
         started_at, finished_at, stop_requested_at, stop_reason, progress, notes,

@@ -58,7 +58,9 @@ class Place:
         return self.directory / "work"
 
     def environment(self, **more: str) -> dict[str, str]:
-        kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
+        kept = {
+            name: os.environ[name] for name in ("PATH", "HOME", "LANG", "PYTHONPATH") if name in os.environ
+        }
         ours = {"PYTHONUTF8": "1", "RUNCOORD_STORE": str(self.store), MARK: self.mark}
         return {**kept, **ours, "TERM": "xterm", **more}
 

@@ -375,7 +375,7 @@ RECOVERY = [
     Defect(
         "cleanup-pending-does-not-block",
         "When the clean-up is done a second outcome is sent.",
-        "delivered",
+        "same-event-same-bytes",
         broken_rule(ask.EndCleaned, _cleaned_again_tells_again),
         name="tells-again",
     ),

@@ -10,7 +10,7 @@ import pytest
 
 from defects.catalogue import Defect
 from defects.rules import Rule, broken_rule
-from runcoord._core import decide, submission
+from runcoord._core import decide, ending, submission
 from runcoord._core import requests as ask
 from runcoord._core.decide import Decision
 from runcoord._core.model import Instant, Outcome, Run, Spec
@@ -40,7 +40,7 @@ def _any_outcome_but_success(patch: pytest.MonkeyPatch) -> None:
 
 def _patch_retry_of(patch: pytest.MonkeyPatch, change: Any) -> None:
     right = decide.retry_of
-    for module in (decide, submission):
+    for module in (decide, ending, submission):
         patch.setattr(module, "retry_of", lambda run, run_id, now: change(run, right(run, run_id, now)))
 
 

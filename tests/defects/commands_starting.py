@@ -104,7 +104,7 @@ DEFECTS = [
     Defect(
         "accepted-never-claimed",
         "A run that was claimed and not started counts as begun, so it is not handed out again.",
-        "claim_next",
+        "execute_next",
         broken_rule(ask.Claim, _ends_what_never_began),
         name="claimed-counts-as-begun",
         scenario="crashed-between-claim-and-start",

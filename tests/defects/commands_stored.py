@@ -11,6 +11,7 @@ from defects.catalogue import Defect
 from runcoord import _assembly, _coordinator, _recoverer
 from runcoord._core import limits
 from runcoord._core.model import Run
+from runcoord._deaths import Freed
 from runcoord._recoverer import Recoverer, SweepReport
 from runcoord._stores import statements
 from runcoord._stores.writing import SqliteTransaction
@@ -35,14 +36,14 @@ def _events_are_in_memory(patch: pytest.MonkeyPatch) -> None:
 def _one_bad_row_ends_its_batch(patch: pytest.MonkeyPatch) -> None:
     right: Any = Recoverer._recover_batch
 
-    def recover_batch(self: Recoverer, run_ids: list[str], report: SweepReport) -> None:
+    def recover_batch(self: Recoverer, run_ids: list[str], freed: Freed, report: SweepReport) -> None:
         bad: list[BadRow] = []
         with self._verbs.store.view("look") as view:
             view.load_runs(run_ids, bad)
         if bad:
             _recoverer._note_bad(report, bad)
         else:
-            right(self, run_ids, report)
+            right(self, run_ids, freed, report)
 
     patch.setattr(Recoverer, "_recover_batch", recover_batch)
 

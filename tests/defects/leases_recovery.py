@@ -16,6 +16,7 @@ from runcoord import _recoverer as recoverer
 from runcoord._core import decide as rules
 from runcoord._core import requests as ask
 from runcoord._core.model import Deadline, Delivery, EventState, Instant, Run, State
+from runcoord._deaths import Freed
 from runcoord._maintenance import Maintenance
 from runcoord._outbox import DrainReport, Outbox
 from runcoord._recoverer import Recoverer
@@ -48,11 +49,11 @@ def _gives_up_the_batch(patch: pytest.MonkeyPatch) -> None:
     """A run that changed since it was listed ends the sweep of all that are listed with it."""
     batch = Recoverer._recover_batch
 
-    def all_or_nothing(self: Recoverer, run_ids: list[str], report: SweepReport) -> None:
+    def all_or_nothing(self: Recoverer, run_ids: list[str], freed: Freed, report: SweepReport) -> None:
         with self._verbs.store.view("read-run") as view:
             found = view.load_runs(run_ids, [])
         if all(run.state is State.RUNNING for run in found):
-            batch(self, run_ids, report)
+            batch(self, run_ids, freed, report)
 
     patch.setattr(Recoverer, "_recover_batch", all_or_nothing)
 
@@ -70,11 +71,11 @@ def _two_rules_for_one_lease(patch: pytest.MonkeyPatch) -> None:
         hidden = replace(decision.event, state=EventState.SENDING, owner="cleanup", due=never)
         return replace(decision, event=hidden)
 
-    def then_shows(self: Recoverer, report: SweepReport) -> None:
-        recover(self, report)
+    def then_shows(self: Recoverer, report: SweepReport) -> Freed:
+        freed = recover(self, report)
         now = recoverer.instant(self._verbs.clock)
         if now.boottime - began[-1] >= self._verbs.settings.lease:
-            return
+            return freed
         with self._verbs.store.transaction("recover") as tx:
             hidden = [event for event in tx.events(limit=1_000) if event.owner == "cleanup"]
             shown = tuple(
@@ -82,6 +83,7 @@ def _two_rules_for_one_lease(patch: pytest.MonkeyPatch) -> None:
                 for event in hidden
             )
             tx.save([Change(events=shown)] if shown else [])
+        return freed
 
     def timed(self: Recoverer) -> SweepReport:
         began.append(self._verbs.clock.boottime())
@@ -153,7 +155,8 @@ def _start_runs_once(patch: pytest.MonkeyPatch) -> None:
 
 def _start_without(step: str) -> Any:
     def breaks(patch: pytest.MonkeyPatch) -> None:
-        patch.setattr(Recoverer, step, lambda self, report: None)
+        nothing = Freed() if step == "_recover" else None
+        patch.setattr(Recoverer, step, lambda self, report: nothing)
 
     return breaks
 

@@ -68,7 +68,13 @@ def doomed(tmp_path: Path) -> Iterator[object]:
                 "LAST_WORDS": str(tmp_path / "last-words"),
             },
         )
-        *_, shim = ears.hear("coordinator", *words, "shim")
+        try:
+            *_, shim = ears.hear("coordinator", *words, "shim")
+        except BaseException:
+            process.kill()
+            process.wait(PATIENCE_SECONDS)
+            ears.close()
+            raise
         table = open_processes()
         made.append(Doomed(process, ears, table.open(table.identify(shim)), cookie, tmp_path / "last-words"))
         return made[-1]
@@ -121,8 +127,10 @@ def test_the_grace_of_the_order_holds_when_the_coordinator_is_gone(doomed: objec
 def test_a_coordinator_killed_after_the_command_ended_leaves_the_status_in_the_last_words(
     doomed: object,
 ) -> None:
-    run = start(doomed, "torn", f"{ESCAPEE}; exit 3", "escapee")
-    assert not run.last_words.exists(), "as long as there is somebody to be told"
+    escapee = f"(setsid sh -c 'echo escapee $$ > $EARS; touch $EARS.said; {SLEEP}' &)"
+    wait = "until test -e $EARS.said; do sleep 0.02; done"
+    run = start(doomed, "torn", f"{escapee}; {wait}; exit 3", "escapee")
+    assert not run.last_words.exists(), (run.process.poll(), run.last_words.read_text())
     run.kill()
     words = run.words()
     assert (words.executed, words.status, words.by_itself) == (True, 3, True)

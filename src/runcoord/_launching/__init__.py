@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from runcoord._launching.last_words import read_last_words
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from runcoord._launching.last_words import read_last_words
     from runcoord._launching.launcher import ShimLauncher
+else:
 
-else:  # recovery reads last words and launches nothing
-    from runcoord._late import LateNames
+    def __getattr__(name: str) -> object:
+        # Found when it is asked for: recovery reads last words also on systems that have no shims.
+        if name != "ShimLauncher":
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from runcoord._launching.launcher import ShimLauncher
 
-    _NAMES = LateNames(__name__, {"last_words": ("read_last_words",), "launcher": ("ShimLauncher",)})
-    __getattr__ = _NAMES.find
+        return ShimLauncher
 
 
 __all__ = ["ShimLauncher", "read_last_words"]

@@ -262,6 +262,20 @@ def test_a_large_environment_goes_through_the_gate(grove: Grove) -> None:
     assert {name: got[name] for name in large} == large
 
 
+def test_a_caller_with_many_open_files_hands_none_of_them_on(grove: Grove) -> None:
+    many = [os.open("/dev/null", os.O_RDONLY) for _ in range(200)]
+    try:
+        for fd in many:
+            os.set_inheritable(fd, True)
+        told = told_by_command(grove)
+    finally:
+        for fd in many:
+            os.close(fd)
+    descriptors = told["descriptors"]
+    assert isinstance(descriptors, list)
+    assert len(descriptors) == 4, "three streams, and the one that lists them"
+
+
 def test_the_command_has_the_three_streams_its_own_group_and_the_directory(grove: Grove) -> None:
     read, write = os.pipe()
     try:

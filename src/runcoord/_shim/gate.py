@@ -23,16 +23,19 @@ BEGUN = b"."
 """Said just before the exec. Without it the command was killed at the gate."""
 PIECE_BYTES = 65536
 """Read from the gate at a time."""
-FIRST_FREE = 3
-"""Descriptors below this one are the command's standard streams."""
 
 
-def be_the_command(gate: int, failure: int) -> NoReturn:
-    """Wait at the gate, then execute what came through it. Says on ``failure`` why it could not."""
+def be_the_command(gate: int, failure: int, of_the_shim: tuple[int, ...]) -> NoReturn:
+    """Wait at the gate, then execute what came through it. Says on ``failure`` why it could not.
+
+    ``of_the_shim`` are closed at once: as long as the command held the lifeline, or the other end of its own
+    gate, the end of the shim or of its coordinator could not be seen.
+    """
     stage = "gate"
     try:
         os.setpgid(0, 0)
-        _close_all_but(gate, failure)
+        for fd in of_the_shim:
+            os.close(fd)
         order = _through_gate(gate)
         if order is not None:
             os.close(gate)
@@ -49,13 +52,6 @@ def be_the_command(gate: int, failure: int) -> NoReturn:
     except BaseException as error:  # noqa: BLE001 - nothing of the shim may go on in this process
         os.write(failure, f"{stage}:{type(error).__name__}".encode())
     os._exit(NOT_EXECUTED)
-
-
-def _close_all_but(gate: int, failure: int) -> None:
-    low, high = sorted((gate, failure))
-    os.closerange(FIRST_FREE, low)
-    os.closerange(low + 1, high)
-    os.closerange(high + 1, high + 64)  # the few that this process opened; it inherited none but the socket
 
 
 def _through_gate(gate: int) -> tuple[bytes, bytes, list[bytes], dict[bytes, bytes]] | None:

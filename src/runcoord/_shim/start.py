@@ -20,6 +20,7 @@ def main() -> None:
     # Behind the standard library, so that nothing beside this package is taken for a part of it.
     sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
     try:
+        os.set_inheritable(control, False)
         parts = _started(control, mode)
     except OSError as error:
         _say(control, f'{{"is": "failed", "stage": "shim", "errno": {error.errno or 0}}}\n')
@@ -44,7 +45,7 @@ def _started(control: int, mode: str) -> tuple[int, int, int, int, bool]:
     signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
     leader = os.fork()
     if leader == 0:
-        be_the_command(gate_out, failure_in)
+        be_the_command(gate_out, failure_in, (control, gate, failure))
     os.close(gate_out)
     os.close(failure_in)
     try:  # noqa: SIM105 - loading contextlib for it would take longer

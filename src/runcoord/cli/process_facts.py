@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 from collections import Counter
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from runcoord import BadRow, Run
 from runcoord._core.limits import MAX_LIST
-from runcoord.cli.tables import Facts
 from runcoord.cli.wording import counted, iso_time, printable
 from runcoord.ports import Audit, Cleanup, CleanupState, RecordedProcess, Snapshot, Teardown, View
+
+if TYPE_CHECKING:
+    from runcoord.cli.tables import Facts
 
 NAMED = 5
 """Processes that are left, named in lines for people; the document has all that are stored."""
@@ -66,6 +68,8 @@ class ProcessRecords:
 
     def facts(self, run: Run) -> Facts:
         """For people."""
+        from runcoord.cli.tables import Facts
+
         facts = Facts()
         if run.exit_status is not None:
             facts.add("Exit status", str(run.exit_status))

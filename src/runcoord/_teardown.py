@@ -49,6 +49,16 @@ def never() -> bool:
     return False
 
 
+def require_grace(grace: float) -> None:
+    """Raises :class:`~runcoord.errors.InvalidRequest` for what is no time that processes can be given."""
+    if not 0 <= grace <= MAX_GRACE_SECONDS:
+        raise InvalidRequest(
+            f"a grace of {grace!r} seconds",
+            remedy=f"Give 0 to {MAX_GRACE_SECONDS} seconds.",
+            grace=repr(grace),
+        )
+
+
 def tear_down(
     processes: Processes,
     membership: Membership,
@@ -76,12 +86,7 @@ def tear_down(
     Raises :class:`~runcoord.errors.InvalidRequest` for a grace that is negative, longer than 300 seconds, or
     no number, and for a membership that would mean this process or everybody.
     """
-    if not 0 <= grace <= MAX_GRACE_SECONDS:
-        raise InvalidRequest(
-            f"a grace of {grace!r} seconds",
-            remedy=f"Give 0 to {MAX_GRACE_SECONDS} seconds.",
-            grace=repr(grace),
-        )
+    require_grace(grace)
     plan = TeardownPlan(grace, kill_seconds)
     work = _Teardown(processes, membership, plan, clock, sleeper, hurried, leader)
     try:

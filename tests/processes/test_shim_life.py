@@ -19,7 +19,7 @@ import pytest
 from processes.trees import LIFE_SECONDS, PATIENCE_SECONDS, Grove, grove, linux_only
 from runcoord._launching import ShimLauncher
 from runcoord._processes import open_processes
-from runcoord.errors import LaunchFailed, ProcessGone
+from runcoord.errors import InvalidRequest, LaunchFailed, ProcessGone
 from runcoord.ports import Fate, Membership
 
 __all__ = ["grove"]
@@ -379,6 +379,15 @@ def test_a_hurry_before_the_teardown_ends_its_grace_at_once(grove: Grove) -> Non
     began = time.monotonic()
     assert tree.tear_down(50).emptied
     assert time.monotonic() - began < 20
+
+
+@pytest.mark.parametrize("grace", [-1.0, 301.0, float("nan")])
+def test_a_grace_out_of_range_is_refused_and_nothing_is_signalled(grove: Grove, grace: float) -> None:
+    tree = grove.shell(f"echo member $$ > $EARS; {SLEEP}", "member")
+    with pytest.raises(InvalidRequest, match="grace"):
+        tree.tear_down(grace)
+    assert tree.wait(0.1) is None
+    assert len(grove.ears.living()) == 1
 
 
 def test_a_teardown_that_an_exception_left_is_gone_on_with(grove: Grove) -> None:

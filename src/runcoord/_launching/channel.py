@@ -11,6 +11,9 @@ from typing import Any
 
 from runcoord._shim.control import Lines
 
+LONGEST_WAIT_SECONDS = 3600.0
+"""Of one call to the system, which takes no more than 24 days; whoever waits looks again."""
+
 
 class Channel:
     """Sends orders to a shim and waits for what it says. One thread waits; anybody may wake it, or hurry."""
@@ -40,7 +43,7 @@ class Channel:
 
     def messages(self, seconds: float) -> list[dict[str, Any]]:
         """What the shim says within this time; comes back at the first word, and when woken."""
-        until = time.monotonic() + seconds
+        until = time.monotonic() + min(seconds, LONGEST_WAIT_SECONDS)
         while True:
             messages = self._lines.pull()
             if messages or self._lines.ended:

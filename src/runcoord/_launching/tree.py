@@ -23,6 +23,7 @@ from runcoord._core.teardown import TeardownReport, report_from
 from runcoord._launching.channel import Channel
 from runcoord._launching.orphans import tear_down_without_shim
 from runcoord._launching.terminal import Terminal
+from runcoord._teardown import require_grace
 from runcoord.errors import LaunchFailed, ProcessError, ProcessGone
 from runcoord.ports import Ending, LaunchOrder, PinnedProcess, Processes
 
@@ -51,6 +52,8 @@ class ShimTree:
         self._pids: tuple[int, int] | None = None
         self._identities: dict[int, ProcessIdentity] = {}
         self._pins: dict[int, PinnedProcess] = {}
+        self._heard: list[dict[str, Any]] = []
+        """Messages that are not noted yet: what was heard is not lost when an exception leaves a wait."""
         self._failure: dict[str, Any] | None = None
         self._opened = False
         self._status: int | None = None
@@ -181,13 +184,16 @@ class ShimTree:
     # --- ending ---
 
     def tear_down(self, grace: float) -> TeardownReport:
-        """See :meth:`runcoord.ports.Tree.tear_down`."""
+        """See :meth:`runcoord.ports.Tree.tear_down`. Raises :class:`~runcoord.errors.InvalidRequest` for a
+        grace below 0 or above 300 seconds; then nothing is signalled."""
         if self._report is not None:
             return self._report
+        require_grace(grace)
         self._take_terminal_back()
         if self._asked_until is None:
             self._asked_until = time.monotonic() + grace + KILL_SECONDS + 2 * SCAN_SECONDS + REPORT_SECONDS
-            self._channel.say({"do": "tear_down", "grace": grace})
+        # Each time: an exception may have lost the answer. Asked twice, the shim tears down once.
+        self._channel.say({"do": "tear_down", "grace": grace})
         hurried = False
         while self._report is None and not self._channel.ended:
             left = self._asked_until - time.monotonic()
@@ -247,22 +253,28 @@ class ShimTree:
             self._hear(left)
 
     def _hear(self, seconds: float) -> None:
-        for message in self._channel.messages(seconds):
-            match message.get("is"):
-                case "ready":
-                    self._begin(int(message["shim"]), int(message["leader"]))
-                case "opened":
-                    self._opened = True
-                case "failed" | "broken":
-                    self._failure = message
-                case "ended":
-                    self._status = int(message["status"])
-                case "stopped":
-                    self._stopped = True
-                case "interrupted":
-                    self._interruptions = int(message["count"])
-                case "torn_down":
-                    self._report = report_from(message["report"])
+        if not self._heard:
+            self._heard += self._channel.messages(seconds)
+        while self._heard:
+            self._note(self._heard[0])
+            del self._heard[0]
+
+    def _note(self, message: dict[str, Any]) -> None:
+        match message.get("is"):
+            case "ready":
+                self._begin(int(message["shim"]), int(message["leader"]))
+            case "opened":
+                self._opened = True
+            case "failed" | "broken":
+                self._failure = message
+            case "ended":
+                self._status = int(message["status"])
+            case "stopped":
+                self._stopped = True
+            case "interrupted":
+                self._interruptions = int(message["count"])
+            case "torn_down" if self._report is None:
+                self._report = report_from(message["report"])
 
     def _begin(self, shim: int, leader: int) -> None:
         """Both exist. They are held from now on; where that is not possible the run goes on without."""

@@ -12,7 +12,7 @@ import time
 from typing import Any, NoReturn
 
 from runcoord._core.last_words import LastWords
-from runcoord._core.limits import GRACE_SECONDS, MAX_PINNED
+from runcoord._core.limits import GRACE_SECONDS, MAX_GRACE_SECONDS, MAX_PINNED
 from runcoord._core.teardown import Membership, Scope, TeardownReport
 from runcoord._process_ports import PinnedProcess, Processes
 from runcoord._processes import open_processes
@@ -172,7 +172,7 @@ class Tending:
         if self._report is None:
             self._follow_children()
             self._close_gate()
-            self._report = self._torn_down(grace)
+            self._report = self._torn_down(grace if 0 <= grace <= MAX_GRACE_SECONDS else GRACE_SECONDS)
             self._children.look()
             self._children.reap_leader()
         self._attention.lines.say({"is": "torn_down", "report": self._report.document()})

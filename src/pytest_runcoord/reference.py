@@ -112,7 +112,7 @@ class ReferenceSession(ProcessVerbs, CommandVerbs):
         self._coordinator = coordinator
         self._world = world
         self._executions: list[Execution] = []
-        self._commands = []
+        self._waiters = []
         self._serving = False
         self._threads: ThreadHelper | None = None
 

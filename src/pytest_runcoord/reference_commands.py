@@ -2,30 +2,48 @@
 
 from __future__ import annotations
 
-import contextlib
 from typing import Any
 
 from pytest_runcoord.subject import Answer, SubjectWorld, Timer
 from runcoord import Cause, CommandOrder, CommandRun, Coordinator, Intake, VariableNames
-from runcoord.errors import RuncoordError
 
 
-class _Watched:
-    """The timers of a command. Its end wakes whoever waits for it, so that is due at once."""
+class _Heart:
+    """What renews the lease of a command, beside whoever waits for it."""
+
+    def __init__(self, command: CommandRun) -> None:
+        self._command = command
+
+    def next_due(self) -> float | None:
+        return self._command.next_due()
+
+    def tick(self) -> None:
+        self._command.beat()
+
+
+class _Waiter:
+    """Who waits for a command, and ends its run: woken by whatever happens to it, so due at once."""
 
     def __init__(self, command: CommandRun) -> None:
         self.command = command
+        self.heart = _Heart(command)
+        self._busy = False
 
     def next_due(self) -> float | None:
-        due = self.command.next_due()
-        if due is not None:
-            with contextlib.suppress(RuncoordError):
-                if self.command.tree.wait(0.0) is not None:
-                    return 0.0
-        return due
+        if self._busy or self.command.report is not None or self.command.cause() is None:
+            return None
+        return 0.0
 
     def tick(self) -> None:
-        self.command.tick()
+        """Look, and end the run if that is due; what drives a command in earnest does the same."""
+        if self.command.report is not None or self._busy:
+            return
+        self._busy = True
+        try:
+            if (cause := self.command.cause()) is not None:
+                self.command.end(cause)
+        finally:
+            self._busy = False
 
 
 class CommandVerbs:
@@ -33,11 +51,13 @@ class CommandVerbs:
 
     _coordinator: Coordinator
     _world: SubjectWorld
-    _commands: list[_Watched]
+    _waiters: list[_Waiter]
 
     def command_timers(self) -> list[tuple[str, Timer]]:
         """The timers of commands under way."""
-        return [("command", each) for each in self._commands if each.command.report is None]
+        waiters = [each for each in self._waiters if each.command.report is None]
+        timers: list[tuple[str, Timer]] = [("command", each) for each in waiters]
+        return timers + [("renew", each.heart) for each in waiters]
 
     def supervise(
         self,
@@ -64,19 +84,22 @@ class CommandVerbs:
         intake = Intake(run_id=run, max_live_runs=max_live_runs)
         command = commands.command(commands.launch(order, run), intake)
         begun = command.begin()
-        self._commands.append(_Watched(command))
-        return Answer({"run": run, "epoch": begun.epoch, "depth": begun.depth}, command)
+        waiter = _Waiter(command)
+        self._waiters.append(waiter)
+        return Answer({"run": run, "epoch": begun.epoch, "depth": begun.depth}, waiter)
 
-    def settle(self, command: CommandRun) -> Answer:
-        """The supervisor looks at its command, and ends its run if that is due."""
-        if command.report is None and (cause := command.cause()) is not None:
-            command.end(cause)
-        return Answer(told(command))
+    def settle(self, waiter: _Waiter) -> Answer:
+        """The supervisor looks at its command, and ends its run if that is due; one that has ended again."""
+        report = waiter.command.report
+        if report is not None:
+            waiter.command.end(report.cause)
+        waiter.tick()
+        return Answer(told(waiter.command))
 
-    def interrupt(self, command: CommandRun, number: int) -> Answer:
+    def interrupt(self, waiter: _Waiter, number: int) -> Answer:
         """The supervisor is told by a signal to end, and does."""
-        command.ask(Cause.INTERRUPTED, signal=number, why=f"ended by signal {number}")
-        return self.settle(command)
+        waiter.command.ask(Cause.INTERRUPTED, signal=number, why=f"ended by signal {number}")
+        return self.settle(waiter)
 
 
 def told(command: CommandRun) -> dict[str, Any]:

@@ -16,6 +16,8 @@ def test_a_seeded_defect_turns_its_scenario_red_by_what_it_was_written_for(
     area: str, defect: Defect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     result = run_defect(area, defect, monkeypatch)
+    if result.missing == ("ownership",):
+        pytest.skip("only root can give files to another user")
     assert result.verdict is Verdict.FAILED, f"the defect went unnoticed: {defect.says}"
     assert result.failure is not None
     caught_by = result.failure.name if result.failure.kind is not FailureKind.EXPECTATION else _word(result)

@@ -74,10 +74,6 @@ class CallerGitUsable(Invariant):
                 self._asked.add(run.run_id)
                 self._look(run)
 
-    def end(self, snapshot: Snapshot) -> None:
-        self._asked.clear()
-        self.compare(snapshot, snapshot)
-
     def _look(self, run: RunSeen) -> None:
         checkouts = self.world.checkouts
         worked = checkouts.worked.get(run.run_id, ())

@@ -37,6 +37,9 @@ LONGEST_NAP_SECONDS = 60.0
 """Longest single wait for a command; what else can end it wakes the wait."""
 FINISH_TRIES = 2
 """Tries to record the outcome when something is thrown into the first one, such as a Ctrl-C."""
+MOST_THROWN = 1_000
+"""Exceptions thrown into one teardown by its caller before it is left to what the run hangs on. A key that is
+held down sends some thirty a second, so that a teardown within its bounds is over before."""
 BY_KEY = "interrupted from the keyboard"
 KEY_SHARE = 0.5
 """Part of the grace that a command has to end by itself after the interrupt key, which it got the signal of,
@@ -259,15 +262,18 @@ class CommandRun:
         grace = self.launched.prepared.grace
         if self._pressed_at is not None:
             grace = max(grace - (self._now() - self._pressed_at), 0.0)
-        while True:
+        for left in reversed(range(MOST_THROWN)):
             try:
                 return self.tree.tear_down(grace)
             except Exception as error:  # noqa: BLE001 - whatever it was, it must not hide how the command ended
                 self._note("the processes could not be ended", error)
                 return None
-            except BaseException as thrown:  # noqa: BLE001 - raised again when everything is done
-                self._pending = thrown
+            except BaseException as thrown:
+                if not left:
+                    raise
+                self._pending = thrown  # raised again when everything is done
                 self.tree.hurry()
+        return None
 
     def _verdict(self, cause: Cause, ending: Ending | None, why: str) -> tuple[Outcome, str]:
         """The outcome to record, and its error."""

@@ -1,0 +1,381 @@
+"""Seeded defects of when nothing may be put back, and of what is written down, said and done once."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from defects.catalogue import Defect
+from runcoord import _cleaning, _recoverer
+from runcoord._core.records import Snapshot
+from runcoord._git import checkouts, comparing, entries, reports, restoring, taking
+from runcoord._git.locks import Held, Holding
+from runcoord._git.values import Entry, Kind
+from runcoord._putting_back import put_back
+from runcoord._supervisor import command, report
+from runcoord._supervisor.keeping import Keeper, Kept
+from runcoord._supervisor.starting import Launched
+from runcoord.errors import GitStateUnsaved
+
+Patch = pytest.MonkeyPatch
+
+# --- git-dir-escapes ---
+
+
+def _trusting(patch: Patch, trusted: Any) -> None:
+    """Objections to what ``trusted`` says yes to, given the entry then and now, are not raised."""
+    as_before = checkouts.is_as_before
+
+    def lenient(before: Entry, now: Entry, boot: str) -> bool:
+        return bool(as_before(before, now, boot) or trusted(before, now))
+
+    patch.setattr(checkouts, "is_as_before", lenient)
+    patch.setattr(checkouts, "_led_elsewhere", lambda before, entry: None)
+    patch.setattr(comparing, "is_swapped", lambda old, new: False)
+    patch.setattr(restoring._Restoration, "_require_writable", lambda self, config: None)
+
+
+def _any_path_is_followed(patch: Patch) -> None:
+    patch.setattr(restoring, "objections", lambda before, boot: [])
+    _trusting(patch, lambda before, now: True)
+
+
+def _relative_links_are_ours(patch: Patch) -> None:
+    right = checkouts.objections
+
+    def lenient(before: Any, boot: str) -> Any:
+        link = entries.git_entry_at(before.entry.path)
+        return [] if link.leads_to.startswith("..") else right(before, boot)
+
+    patch.setattr(restoring, "objections", lenient)
+    _trusting(patch, lambda before, now: False)
+
+
+def _same_kind_is_the_same(patch: Patch) -> None:
+    _trusting(patch, lambda before, now: now.kind is Kind.DIRECTORY and before.kind is now.kind)
+
+
+def _any_owner_will_do(patch: Patch) -> None:
+    _trusting(patch, lambda before, now: replace(now, owner=before.owner) == before)
+
+
+def _refused_in_silence(patch: Patch) -> None:
+    patch.setattr(Keeper, "snapshot_of", lambda self, launched, run_id, report: None)
+
+
+# --- not-a-checkout ---
+
+
+def _no_checkout_is_an_error(patch: Patch) -> None:
+    found = checkouts.checkout_at
+
+    def required(cwd: str) -> Any:
+        checkout = found(cwd)
+        if checkout is None:
+            raise GitStateUnsaved(f"{cwd} is in no work tree", remedy="")
+        return checkout
+
+    patch.setattr(taking, "checkout_at", required)
+
+
+def _no_checkout_is_a_problem(patch: Patch) -> None:
+    restore = Keeper.restore
+
+    def complaining(self: Keeper, launched: Launched) -> Kept:
+        kept = restore(self, launched)
+        return Kept(problems=("there is no snapshot",)) if launched.saved is None else kept
+
+    patch.setattr(Keeper, "restore", complaining)
+
+
+def _nothing_means_false(patch: Patch) -> None:
+    restore = Keeper.restore
+
+    def careless(self: Keeper, launched: Launched) -> Kept:
+        if launched.saved is None:
+            asked = ["git", "config", "core.bare", "false"]
+            subprocess.run(asked, cwd=launched.prepared.directory, check=False, capture_output=True)
+        return restore(self, launched)
+
+    patch.setattr(Keeper, "restore", careless)
+
+
+# --- snapshot-survives-crash ---
+
+
+def _in_memory_alone(patch: Patch) -> None:
+    beginning = Keeper.beginning
+    patch.setattr(Keeper, "beginning", lambda self, launched: replace(beginning(self, launched), snapshot=""))
+
+
+def _recovery_restores_nothing(patch: Patch) -> None:
+    patch.setattr(_cleaning, "_must_put_back", lambda run, snapshot, status: False)
+
+
+def _only_where_nobody_knows_how_it_ended(patch: Patch) -> None:
+    must = _cleaning._must_put_back
+    patch.setattr(
+        _cleaning,
+        "_must_put_back",
+        lambda run, snapshot, status: status is None and must(run, snapshot, status),
+    )
+
+
+def _at_every_sweep(patch: Patch) -> None:
+    sweep = _recoverer.Recoverer.sweep
+    kept: list[Snapshot] = []
+
+    def eager(self: _recoverer.Recoverer, **more: Any) -> Any:
+        for each in kept:
+            put_back(each)
+        return sweep(self, **more)
+
+    def keeping(snapshot: Snapshot) -> Snapshot:
+        copy = f"{snapshot.directory}.copy"
+        shutil.copytree(snapshot.directory, copy)
+        kept.append(replace(snapshot, directory=copy))
+        return put_back(snapshot)
+
+    patch.setattr(_cleaning, "put_back", keeping)
+    patch.setattr(_recoverer.Recoverer, "sweep", eager)
+
+
+def _broken_is_the_original(patch: Patch) -> None:
+    patch.setattr(restoring._Restoration, "_is_repaired", lambda self: False)
+
+
+# --- success-touches-nothing ---
+
+
+def _success_is_restored_too(patch: Patch) -> None:
+    patch.setattr(Keeper, "compare", Keeper.restore)
+
+
+def _success_is_not_compared(patch: Patch) -> None:
+    patch.setattr(Keeper, "compare", lambda self, launched: Kept())
+
+
+def _drift_is_a_failure(patch: Patch) -> None:
+    patch.setattr(
+        reports.DriftReport, "works", property(lambda self: self.agreement is reports.Agreement.AS_BEFORE)
+    )
+
+
+# --- restore-fails ---
+
+
+def _failure_is_raised(patch: Patch) -> None:
+    restore = Keeper.restore
+
+    def strict(self: Keeper, launched: Launched) -> Kept:
+        kept = restore(self, launched)
+        if kept.report is not None and not kept.report.clean:
+            raise RuntimeError("the git state could not be restored")
+        return kept
+
+    patch.setattr(Keeper, "restore", strict)
+
+
+def _failure_is_masked(patch: Patch) -> None:
+    own = report.CommandReport.exit_status.fget  # type: ignore[attr-defined]
+    patch.setattr(
+        report.CommandReport,
+        "exit_status",
+        property(lambda self: own(self) if self.clean else report.ExitStatus.UNCLEAN),
+    )
+
+
+def _said_to_be_restored(patch: Patch) -> None:
+    patch.setattr(reports.RestoreReport, "settled", True)
+
+
+def _any_lock_is_moved(patch: Patch) -> None:
+    patch.setattr(restoring, "holding_of", lambda lock, roots: Holding(Held.NOBODY))
+
+
+def _no_lock_is_moved(patch: Patch) -> None:
+    patch.setattr(restoring, "holding_of", lambda lock, roots: Holding(Held.SOMEBODY, "there is a lock"))
+
+
+def _untold(patch: Patch) -> None:
+    patch.setattr(restoring, "_tell", lambda report: None)
+
+
+def _every_end_restores(patch: Patch) -> None:
+    end = command.CommandRun.end
+
+    def again(self: command.CommandRun, cause: Any, **more: Any) -> Any:
+        if self.report is not None and self.launched.saved is not None:
+            restoring.restore(self.launched.saved)
+        return end(self, cause, **more)
+
+    patch.setattr(command.CommandRun, "end", again)
+
+
+REFUSING: list[Defect] = [
+    Defect(
+        "git-dir-escapes",
+        "The value is written through whatever .git leads to, into a foreign repository.",
+        "git_value",
+        _any_path_is_followed,
+    ),
+    Defect(
+        "git-dir-escapes",
+        "A link by a relative path is taken for the own one.",
+        "git_value",
+        _relative_links_are_ours,
+        name="relative",
+        scenario="git-dir-escapes-by-a-relative-path",
+    ),
+    Defect(
+        "git-dir-escapes",
+        "Any directory in the place of .git is taken for the one of before.",
+        "git_value",
+        _same_kind_is_the_same,
+        name="another",
+        scenario="git-dir-is-another-repository",
+    ),
+    Defect(
+        "git-dir-escapes",
+        "Whose repository it is by now does not matter.",
+        "git_value",
+        _any_owner_will_do,
+        name="owner",
+        scenario="git-dir-belongs-to-someone-else",
+    ),
+    Defect(
+        "git-dir-escapes",
+        "The refusal is told to nobody who looks into the store.",
+        "caller-git-usable",
+        _refused_in_silence,
+        name="in-silence",
+    ),
+    Defect(
+        "not-a-checkout",
+        "A command outside of a checkout is refused.",
+        "supervise",
+        _no_checkout_is_an_error,
+    ),
+    Defect(
+        "not-a-checkout",
+        "That there is no snapshot counts as a problem.",
+        "answer",
+        _no_checkout_is_a_problem,
+        name="a-problem",
+    ),
+    Defect(
+        "not-a-checkout",
+        "Nothing written down is restored as false.",
+        "git_status",
+        _nothing_means_false,
+        name="false",
+        scenario="it-becomes-a-checkout",
+    ),
+    Defect(
+        "snapshot-survives-crash",
+        "The snapshot is known to the process that took it alone.",
+        "git_report",
+        _in_memory_alone,
+    ),
+    Defect(
+        "snapshot-survives-crash",
+        "Recovery ends the run, and leaves the checkout.",
+        "caller-git-usable",
+        _recovery_restores_nothing,
+        name="left-so",
+    ),
+    Defect(
+        "snapshot-survives-crash",
+        "Recovery leaves the checkout where it is known how the command ended.",
+        "caller-git-usable",
+        _only_where_nobody_knows_how_it_ended,
+        name="known-end",
+        scenario="crash-while-the-tree-is-ended",
+    ),
+    Defect(
+        "snapshot-survives-crash",
+        "Every sweep restores it again, against what somebody has set since.",
+        "git_value",
+        _at_every_sweep,
+        name="every-sweep",
+    ),
+    Defect(
+        "snapshot-survives-crash",
+        "A later run takes the broken state for the original, and puts that back.",
+        "git_status",
+        _broken_is_the_original,
+        name="broken-original",
+        scenario="a-later-run-does-not-take-the-broken-state-for-the-original",
+    ),
+    Defect(
+        "success-touches-nothing",
+        "The state is put back after a success, too.",
+        "git_value",
+        _success_is_restored_too,
+    ),
+    Defect(
+        "success-touches-nothing",
+        "After a success nobody looks: the checkout is left bare in silence.",
+        "git_report",
+        _success_is_not_compared,
+        name="in-silence",
+    ),
+    Defect(
+        "success-touches-nothing",
+        "A new branch or worktree makes a success unclean.",
+        "answer",
+        _drift_is_a_failure,
+        name="any-drift",
+        scenario="harmless-drift-is-reported",
+    ),
+    Defect(
+        "restore-fails",
+        "A restoration that fails is raised, and the run never gets its outcome.",
+        "settle",
+        _failure_is_raised,
+        name="raised",
+    ),
+    Defect(
+        "restore-fails",
+        "The status of the failed command is hidden by that of the clean-up.",
+        "answer",
+        _failure_is_masked,
+        name="masked",
+    ),
+    Defect(
+        "restore-fails",
+        "It is called restored without having been looked at again.",
+        "caller-git-usable",
+        _said_to_be_restored,
+        name="said-so",
+        scenario="config-cannot-be-written",
+    ),
+    Defect(
+        "restore-fails",
+        "A lock is removed under the hands of who holds it.",
+        "answer",
+        _any_lock_is_moved,
+        name="any-lock",
+    ),
+    Defect(
+        "restore-fails",
+        "A lock that a killed process left keeps the checkout broken.",
+        "git_status",
+        _no_lock_is_moved,
+        name="stale-lock",
+        scenario="a-lock-that-was-left-is-moved-aside",
+    ),
+    Defect("restore-fails", "A failed restoration is not logged.", "log", _untold, name="untold"),
+    Defect(
+        "restore-fails",
+        "A second end of the run restores again.",
+        "git_value",
+        _every_end_restores,
+        name="twice",
+        scenario="restored-twice",
+    ),
+]

@@ -285,10 +285,12 @@ class RunVerbs(Lookups):
         exit_status: int | None = None,
         teardown: TeardownReport | None = None,
         snapshot: Snapshot | None = None,
+        unless_stopped: bool = False,
     ) -> Completion:
         """Record the run's outcome together with its terminal event, in one commit.
 
-        A stop that was accepted before wins: the outcome is then ``stopped``, with the result kept.
+        A stop that was accepted before wins: the outcome is then ``stopped``, with the result kept. With
+        ``unless_stopped`` nothing changes then; :class:`~runcoord.errors.WorkCancelled` is raised.
         Repeating the same completion under the same lease gives the same answer.
 
         Of a run with processes: ``exit_status`` as ``Popen.returncode``, ``teardown`` as for
@@ -309,7 +311,7 @@ class RunVerbs(Lookups):
                 )
         served = frozenset(self.destinations or ())
         request = requests.Complete(
-            lease, wanted, result, error, self.owner, served, exit_status, teardown, snapshot
+            lease, wanted, result, error, self.owner, served, exit_status, teardown, snapshot, unless_stopped
         )
         decision = self._decide("finish", lease.run_id, request)
         event = decision.event
@@ -355,6 +357,8 @@ class RunVerbs(Lookups):
             if acquires:
                 decision = self.registered(decision, now)
             self._save(tx, run, decision, now)
+            if verb == "finish" and self.registration.leaving:
+                tx.remove_owner(self.owner)
         if acquires:
             self.registration.written()
         if decision.event is not None:

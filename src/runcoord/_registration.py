@@ -22,6 +22,9 @@ class Registration:
         self._owner, self._table = owner, table
         self._identity: ProcessIdentity | None = None
         self._done = table is None
+        self.leaving = False
+        """Set where the program ends with the next completion: the row goes with it, in the same commit, so
+        that programs which run one command each leave none behind for a sweep."""
 
     def prepare(self) -> None:
         """Read the identity, outside of any transaction; once."""

@@ -294,3 +294,16 @@ def test_who_an_owner_is_costs_one_row_in_its_first_life_and_nothing_in_the_next
     assert lives[1] == lives[2]
     assert lives[0] == (lives[1][0] + 1, lives[1][1] + 1, 5)
     assert lives[1][2] == 5
+
+
+def test_an_owner_that_leaves_with_its_completion_leaves_no_row_in_the_same_commit() -> None:
+    machines = Machines()
+    first = machines.start("gw1", serves=False)
+    lease = machines.begun(first)
+    first.start(lease)
+    assert owners_of(machines) == ["gw1"]
+    first.registration.leaving = True
+    commits = machines.stores["gw1"].counters.commits
+    first.complete(lease, Outcome.COMPLETED)
+    assert owners_of(machines) == []
+    assert machines.stores["gw1"].counters.commits == commits + 1

@@ -227,6 +227,7 @@ class _Run:
         from runcoord._supervisor.driving import drive
 
         with self._session.open(changes=True, create=True) as coordinator:
+            coordinator.registration.leaving = True
             command = coordinator.commands.command(launched, self._intake())
             self._signals.end(command)
             report = drive(command)

@@ -138,8 +138,9 @@ class Execution:
         exit_status: int | None = None,
         teardown: TeardownReport | None = None,
         snapshot: Snapshot | None = None,
+        unless_stopped: bool = False,
     ) -> ExecutionReport:
-        """Record how the work ended and deliver its event. The last three are of work that was a command; see
+        """Record how the work ended and deliver its event. The last four are of work that was a command; see
         :meth:`runcoord.Coordinator.complete`.
 
         When somebody else ended the run meanwhile, that is said in the report: nothing was recorded. Raises
@@ -153,6 +154,7 @@ class Execution:
             exit_status=exit_status,
             teardown=teardown,
             snapshot=snapshot,
+            unless_stopped=unless_stopped,
         )
         completion = self._recorded(ending)
         self.heartbeat.end()

@@ -16,7 +16,7 @@ from runcoord._core.limits import (
     MAX_ERROR_CHARACTERS,
     MAX_RESULT_CHARACTERS,
 )
-from runcoord.errors import AlreadyFinished, NotStarted
+from runcoord.errors import AlreadyFinished, NotStarted, WorkCancelled
 
 # --- completing -----------------------------------------------------------------------------------
 
@@ -49,6 +49,16 @@ def test_a_completion_that_a_stop_overruled_is_answered_again_with_its_stop() ->
         "done",
     )
     assert decide(ended, asked_first, NOW) == Decision(ended, False)
+
+
+def test_a_completion_that_is_no_use_to_a_stopped_run_is_refused_and_changes_nothing() -> None:
+    stopping = STATES["stopping"]
+    asked = ask.Complete(lease_on(stopping), Outcome.COMPLETED, "done", unless_stopped=True)
+    with pytest.raises(WorkCancelled, match="stopped meanwhile") as refusal:
+        decide(stopping, asked, NOW)
+    assert refusal.value.details == {"run": stopping.run_id}
+    assert decide(stopping, replace(asked, unless_stopped=False), NOW).run.outcome is Outcome.STOPPED
+    assert decide(RUNNING, replace(asked, lease=lease_on(RUNNING)), NOW).run.outcome is Outcome.COMPLETED
 
 
 def test_a_late_completion_says_so_also_when_it_is_asked_again() -> None:

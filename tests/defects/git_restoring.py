@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from defects.catalogue import Defect
+from runcoord._executor import Execution
 from runcoord._git import checkouts, comparing, configs, putting_back, restoring
 from runcoord._git.reports import What
 from runcoord._git.values import Checkout, State
@@ -85,6 +86,15 @@ def _work_of_the_command_is_removed(patch: Patch) -> None:
         return found
 
     patch.setattr(restoring._Restoration, "carried_out", thorough)
+
+
+def _recorded_before_it_is_put_back(patch: Patch) -> None:
+    finish = Execution.finish
+    patch.setattr(
+        Execution,
+        "finish",
+        lambda self, outcome, **more: finish(self, outcome, **more | {"unless_stopped": False}),
+    )
 
 
 # --- bare-before-stays-bare ---
@@ -243,6 +253,14 @@ RESTORING: list[Defect] = [
         "worktrees",
         _work_of_the_command_is_removed,
         name="removes-work",
+    ),
+    Defect(
+        "core-bare-left-true",
+        "A stop at the last moment makes it a run that did not complete, and its checkout is left as it is.",
+        "answer",
+        _recorded_before_it_is_put_back,
+        name="last-moment",
+        scenario="stopped-at-the-last-moment",
     ),
     Defect(
         "bare-before-stays-bare",

@@ -82,6 +82,8 @@ class Complete:
     """How its processes were ended, if that was not recorded before."""
     snapshot: Snapshot | None = None
     """What became of the git state that was recorded before, if anything."""
+    unless_stopped: bool = False
+    """Change nothing where a stop was accepted: whoever ends the run has to do something about that first."""
 
 
 @dataclass(slots=True, eq=False)

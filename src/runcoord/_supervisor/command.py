@@ -28,7 +28,7 @@ from runcoord._supervisor.accepting import Intake, begin
 from runcoord._supervisor.keeping import Keeper
 from runcoord._supervisor.report import Cause, CommandReport, ending_text
 from runcoord._supervisor.starting import Launched
-from runcoord.errors import RuncoordError, StoreError
+from runcoord.errors import RuncoordError, StoreError, WorkCancelled
 from runcoord.ports import Ending, Tree
 
 log = logging.getLogger("runcoord.commands")
@@ -308,13 +308,18 @@ class CommandRun:
             error=text,
             exit_status=ending.status if ending is not None else None,
             teardown=teardown,
-            snapshot=keeper.snapshot_of(self.launched, self._run_id, git.report),
         )
-        finished = self._finished(finish)
+        try:
+            taken = keeper.snapshot_of(self.launched, self._run_id, git.report)
+            unless_stopped = completed and taken is not None
+            finished = self._finished(partial(finish, snapshot=taken, unless_stopped=unless_stopped))
+        except WorkCancelled:
+            # Stopped at the last moment it is no success: put back first, as after any other end.
+            git = keeper.restore(self.launched)
+            taken = keeper.snapshot_of(self.launched, self._run_id, git.report)
+            finished = self._finished(partial(finish, snapshot=taken))
         run = finished.run if finished is not None else self.execution.run
         recorded = finished is not None and finished.ended is Ended.RECORDED
-        if completed and recorded and run.outcome is not Outcome.COMPLETED:
-            git = keeper.restore(self.launched)  # it was stopped at the last moment
         self.problems += git.problems
         self.tree.close(recorded=recorded)
         if recorded and (git.report is None or git.report.clean):
@@ -331,10 +336,13 @@ class CommandRun:
         )
 
     def _finished(self, finish: Callable[[], ExecutionReport]) -> ExecutionReport | None:
-        """The outcome recorded; ``None`` when that is not possible, which is noted."""
+        """The outcome recorded; ``None`` when that is not possible, which is noted. Raises
+        :class:`~runcoord.errors.WorkCancelled` when it was asked for only unless the run was stopped."""
         for _ in range(FINISH_TRIES):
             try:
                 finished = finish()
+            except WorkCancelled:
+                raise
             except Exception as error:  # noqa: BLE001 - whatever it was, it must not hide how the command ended
                 self._note("the outcome could not be recorded", error)
                 return None

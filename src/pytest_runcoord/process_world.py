@@ -6,7 +6,7 @@ Nothing of it exists before something asks for it: a scenario without processes 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -15,7 +15,7 @@ from pytest_runcoord.incarnation import Incarnation, Life
 from pytest_runcoord.probed_ports import Probe
 from pytest_runcoord.processes import Place, Sight, SignalSent, SimProcess, SimProcesses, SimTable
 from pytest_runcoord.processes.launching import SimLauncher
-from pytest_runcoord.processes.plans import Plan
+from pytest_runcoord.processes.plans import Plan, plant
 from pytest_runcoord.processes.shim import SimShim
 from pytest_runcoord.timekeeper import Timekeeper
 from pytest_runcoord.world_errors import ScenarioMistake
@@ -153,10 +153,6 @@ class ProcessWorld:
         """The process and the ports of an incarnation, made at first use."""
         found = self._seats.get(id(incarnation))
         if found is None:
-            if id(incarnation) not in self._offered:
-                raise ScenarioMistake(
-                    "processes are simulated in the sim tier only", "Run it without 'tier: real'."
-                )
             probe, sleeper = self._offered[id(incarnation)]
             own = self.table.start(
                 incarnation.owner, place=self.place_of(incarnation.owner), environment={}, name="gateway"
@@ -221,6 +217,13 @@ class ProcessWorld:
         if found is None:
             raise ScenarioMistake(f"no process is called {label!r} yet", "Spawn it above this step.")
         return found
+
+    def plant(self, plan: Plan, parent: SimProcess | None, **more: Any) -> SimProcess:
+        """Start the process of a plan under ``parent``, and everything below it; ``more`` is the topmost's."""
+        return plant(self.table, plan, parent, **more)
+
+    def until(self, so: Callable[[], bool]) -> None:
+        """Give those who act by themselves time to bring something about: none of them does here."""
 
     def living_of(self, run: str) -> list[SimProcess]:
         """The processes that truly belong to a run and have not ended."""

@@ -29,7 +29,7 @@ from pytest_runcoord.world import (
     World,
     WorldPlan,
 )
-from pytest_runcoord.world_errors import FailedMeanwhile
+from pytest_runcoord.world_errors import CannotBeReal, FailedMeanwhile
 
 HEALER = "healer"
 """The owner that is opened after the last step, to see whether everything converges."""
@@ -98,9 +98,10 @@ class _Run:
         self._world.run_step = self._step
         self._world.check = self._expect
         if result.choices.get("tier") == "real":
-            from pytest_runcoord.real import process_of
+            from pytest_runcoord.real import RealProcessWorld, process_of
 
             self._world.process_of, self._world.real = process_of, True
+            self._world.processes = RealProcessWorld(self._world)
         self._watch = Watch(self._world, INVARIANTS)
         self._world.observers.append(self._watch.look)
         for invariant in self._watch.invariants:
@@ -124,6 +125,8 @@ class _Run:
         except Exception as error:  # noqa: BLE001  every failure is a result
             result.verdict = Verdict.FAILED
             result.failure = self._failure(error)
+        except CannotBeReal as reason:
+            result.verdict, result.skipped = Verdict.SKIPPED, str(reason)
         except (BoundReached, FailedMeanwhile, HistoryFull, NeverReturns, Crashed) as bound:
             result.verdict = Verdict.FAILED
             result.failure = self._failure(bound)

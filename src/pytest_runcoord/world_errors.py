@@ -22,6 +22,10 @@ class BoundReached(BaseException):
     """The scenario does not end within its bounds."""
 
 
+class CannotBeReal(BaseException):
+    """What a scenario asks for cannot be made for real here; its real variant is skipped with this reason."""
+
+
 class Denied(Exception):
     """The subject refused a verb, or could not carry it out; ``code`` is the harness's name for that."""
 

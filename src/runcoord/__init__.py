@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from runcoord._core.settings import Settings
     from runcoord._executor import Ended, Execution, ExecutionReport
     from runcoord._heartbeat import Hold, HoldReport
+    from runcoord._launching import ShimLauncher
     from runcoord._outbox import DrainReport
     from runcoord._processes import open_processes
     from runcoord._recoverer import SweepReport
@@ -69,6 +70,7 @@ else:  # unseen by type checkers, to which any name would be one that is found l
             "_core.settings": ("Settings",),
             "_executor": ("Ended", "Execution", "ExecutionReport"),
             "_heartbeat": ("Hold", "HoldReport"),
+            "_launching": ("ShimLauncher",),
             "_outbox": ("DrainReport",),
             "_processes": ("open_processes",),
             "_recoverer": ("SweepReport",),
@@ -127,6 +129,7 @@ __all__ = [
     "RunList",
     "RuncoordError",
     "Settings",
+    "ShimLauncher",
     "Spec",
     "State",
     "StopReceipt",

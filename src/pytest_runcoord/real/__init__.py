@@ -7,6 +7,7 @@ the world lets it go on, and there it can be killed.
 
 from __future__ import annotations
 
+from pytest_runcoord.real.process_world import RealProcessWorld
 from pytest_runcoord.real.remote import RemoteProcess, process_of
 
-__all__ = ["RemoteProcess", "process_of"]
+__all__ = ["RealProcessWorld", "RemoteProcess", "process_of"]

@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import base64
 import os
+import subprocess
 import sys
 import threading
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from pytest_runcoord.incarnation import LocalProcess
 from pytest_runcoord.probed_ports import BoundedByWorld, HangInBound, NeverReturns, store_error
+from pytest_runcoord.real.launcher import NamedLauncher
 from pytest_runcoord.real.machine import NamedMachine
 from pytest_runcoord.real.wire import Wire, WireClosed
 from pytest_runcoord.reference import Reference
@@ -57,25 +60,35 @@ class Child:
         self._process: LocalProcess | None = None
         self._numbers: dict[int, Timer] = {}
         self._mended = 0
+        self._started: list[subprocess.Popen[bytes]] = []
+        """Processes that this one has started for the scenario, and not reaped."""
         self._released = threading.Event()
 
     def serve(self) -> None:
         """Until the world closes the session or goes away."""
         while True:
             request = self._receive()
-            try:
-                answer = self._carry_out(request)
-            except (Exception, NeverReturns) as error:  # noqa: BLE001  every error is an answer
-                answer = {"error": _described(error)}
-            self._send(answer)
+            self._answer(request)
             if request["do"] == "close":
                 return
+
+    def _answer(self, request: dict[str, Any]) -> None:
+        try:
+            answer = self._carry_out(request)
+        except (Exception, NeverReturns) as error:  # noqa: BLE001  every error is an answer
+            answer = {"error": _described(error)}
+        self._send(answer)
 
     def _carry_out(self, request: dict[str, Any]) -> dict[str, Any]:
         do = request["do"]
         if do == "open":
             session = Reference().open(request["owner"], self._world(request))
             self._process = LocalProcess(session)
+            return {}
+        if do == "start":
+            return {"pid": self._start(request["argv"], request["environment"])}
+        if do == "reap":
+            self._started = [each for each in self._started if each.poll() is None]
             return {}
         assert self._process is not None
         if do == "call":
@@ -89,6 +102,12 @@ class Child:
         self._process.close()
         return {}
 
+    def _start(self, argv: list[str], environment: dict[str, str]) -> int:
+        """Start a process of the scenario, as a program on the library starts one."""
+        started = subprocess.Popen(argv, env={**os.environ, **environment}, stdin=subprocess.DEVNULL)
+        self._started.append(started)
+        return started.pid
+
     def _list_timers(self) -> list[tuple[int, str, float | None]]:
         assert self._process is not None
         found = [(id(timer), name, timer) for name, timer in self._process.timers()]
@@ -96,6 +115,14 @@ class Child:
         return [(number, name, timer.next_due()) for number, name, timer in found]
 
     def _world(self, request: dict[str, Any]) -> SubjectWorld:
+        machine = NamedMachine(
+            open_processes(),
+            request["machine"],
+            self.announce,
+            handles=request["handles"],
+            hang=self.hang,
+            wait=self._wait_for if request["staged"] else None,
+        )
         return SubjectWorld(
             Path(request["directory"]),
             self._clock,
@@ -106,7 +133,8 @@ class Child:
             {name: name for name in request["destinations"]},
             request["settings"],
             {},
-            NamedMachine(open_processes(), request["machine"], self.reach),
+            machine,
+            NamedLauncher(machine, self.announce) if request["staged"] else None,
         )
 
     # --- ports ---
@@ -120,6 +148,13 @@ class Child:
     def reach(self, moment: str, **data: object) -> None:
         if moment:
             self._ask({"asks": "reach", "moment": moment, "data": data})
+
+    def announce(self, moment: str, **data: object) -> Mapping[str, Any]:
+        """The same, of what is done with processes; the world says what is met there."""
+        return self._ask({"asks": "reach", "moment": moment, "data": data})
+
+    def _wait_for(self, pids: list[int], seconds: float) -> None:
+        self._ask({"asks": "ends", "pids": pids, "seconds": seconds})
 
     def fault(self, verb: str) -> str | None:
         fault: str | None = self._ask({"asks": "fault", "verb": verb})["fault"]
@@ -156,8 +191,12 @@ class Child:
     # --- the pipe ---
 
     def _ask(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Ask the world. Before it answers it may want something done here: what the scenario says happens
+        meanwhile."""
         self._send(request)
-        return self._receive()
+        while "do" in (answer := self._receive()):
+            self._answer(answer)
+        return answer
 
     def _send(self, message: dict[str, Any]) -> None:
         counters = self._process.counters() if self._process is not None else None

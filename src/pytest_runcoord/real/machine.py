@@ -6,10 +6,13 @@ machine then are what they would be: nothing can be said of them from here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any, NoReturn
 
+from runcoord.errors import ProbeFailed, ProcessGone, SignalDenied
 from runcoord.ports import (
+    Guarantees,
     Habitat,
     Look,
     Membership,
@@ -22,20 +25,45 @@ from runcoord.ports import (
 
 BETWEEN = "/"
 """Between the host's own id and the name of the scenario's machine."""
+SCAN = "scan"
+"""Asked for before the result of a scan is given: what it may not show."""
 
 
-def _nowhere(moment: str, **data: object) -> None:
+def _nowhere(moment: str, **data: object) -> Mapping[str, Any]:
     """Nobody wants to know."""
+    return {}
+
+
+def _never(*_: object) -> NoReturn:
+    raise ProbeFailed("the look never returned")
 
 
 class NamedMachine:
     """A table whose host has another name, and that tells ``reach`` of the moments that the simulated one
-    has. Everything else is the given table's."""
+    has. Everything else is the given table's.
 
-    def __init__(self, table: Processes, name: str, reach: Callable[..., None] = _nowhere) -> None:
-        self._table, self._suffix, self.reach = table, f"{BETWEEN}{name}", reach
-        self.guarantees = table.guarantees
+    What ``reach`` answers is met here as the system would meet a caller with it: ``sight`` is what comes of a
+    look, ``denied`` that a signal is not permitted. ``hang`` is called for a look that never returns, and
+    ``wait`` for every wait. Without ``handles`` it is a kernel that gives no durable handle.
+    """
+
+    def __init__(
+        self,
+        table: Processes,
+        name: str,
+        reach: Callable[..., Mapping[str, Any] | None] = _nowhere,
+        *,
+        handles: bool = True,
+        hang: Callable[[], object] = _never,
+        wait: Callable[[list[int], float], object] | None = None,
+    ) -> None:
+        self._table, self._suffix, self._reach = table, f"{BETWEEN}{name}", reach
+        self._handles, self._hang, self._wait = handles, hang, wait
         self.own = table.own
+
+    def guarantees(self) -> Guarantees:
+        found = self._table.guarantees()
+        return found if self._handles else replace(found, durable_handle=False)
 
     def habitat(self) -> Habitat:
         found = self._table.habitat()
@@ -45,37 +73,87 @@ class NamedMachine:
         return self.named(self._table.itself())
 
     def identify(self, pid: int, cookie: str = "") -> ProcessIdentity:
-        self.reach("before-identify", pid=pid)
+        self.see("before-identify", pid)
         return self.named(self._table.identify(pid, cookie))
 
     def open(self, identity: ProcessIdentity) -> PinnedProcess:
-        self.reach("before-probe", pid=identity.pid)
-        return _Pinned(self._table.open(self.plain(identity)), self)
+        answer = self._reach("before-probe", pid=identity.pid) or {}
+        found = self._table.open(self.plain(identity))
+        self._judge(identity.pid, answer)
+        return _Pinned(found, self)
 
     def scan(self, members: Membership, seconds: float) -> Scan:
-        self.reach("before-scan")
+        self._reach("before-scan")
         scan = self._table.scan(self._plain_members(members), seconds)
-        return replace(scan, members=self._named_all(scan.members), spared=self._named_all(scan.spared))
+        answer = self._reach(SCAN) or {}
+        if answer.get("fault"):
+            return Scan(complete=False, problem=f"the process table cannot be read: {answer['fault']}")
+        hidden = set(answer.get("hidden", ()))
+        return replace(
+            scan,
+            members=self._named_all(scan.members, hidden),
+            spared=self._named_all(scan.spared, hidden),
+            unreadable=scan.unreadable + len(hidden),
+        )
 
     def pin(self, members: Membership, pid: int) -> PinnedProcess | None:
-        self.reach("before-pin", pid=pid)
+        self._reach("before-pin", pid=pid)
         found = self._table.pin(self._plain_members(members), pid)
         return None if found is None else _Pinned(found, self)
 
     def signal_group(self, leader: PinnedProcess, number: int) -> None:
-        self.reach("before-signal", pid=leader.identity.pid, signal=number)
-        self._table.signal_group(_inner(leader), number)
-        self.reach("after-signal", pid=leader.identity.pid, signal=number)
+        inner = _inner(leader)
+        self.send("group", inner.identity, number, lambda: self._table.signal_group(inner, number))
 
     def wait(self, pinned: Sequence[PinnedProcess], seconds: float) -> None:
-        self._table.wait([_inner(each) for each in pinned], seconds)
+        if self._wait is None:
+            self._table.wait([_inner(each) for each in pinned], seconds)
+        elif not all(each.ended() for each in pinned):
+            self._wait([each.identity.pid for each in pinned if not each.ended()], seconds)
+
+    # --- what the scenario says ---
+
+    def see(self, moment: str, pid: int) -> None:
+        """A process is about to be looked at. Raises ``ProbeFailed`` when nothing comes of that."""
+        self._judge(pid, self._reach(moment, pid=pid) or {})
+
+    def _judge(self, pid: int, answer: Mapping[str, Any]) -> None:
+        sight = answer.get("sight", "")
+        if sight == "hangs":
+            self._hang()
+        if sight:
+            raise ProbeFailed(f"process {pid} could not be looked at: {sight}", pid=pid)
+
+    def send(self, way: str, identity: ProcessIdentity, number: int, act: Callable[[], None]) -> None:
+        """Send a signal, with the moments around it."""
+        data: dict[str, Any] = {
+            "pid": identity.pid,
+            "signal": number,
+            "way": way,
+            "claimed": identity.cookie,
+        }
+        answer = self._reach("before-signal", **data) or {}
+        result = "sent"
+        try:
+            if answer.get("denied"):
+                raise SignalDenied(f"process {identity.pid} may not be signalled", pid=identity.pid)
+            act()
+        except SignalDenied:
+            result = "denied"
+            raise
+        except ProcessGone:
+            result = "gone"
+            raise
+        finally:
+            self._reach("after-signal", **data, result=result)
 
     # --- names ---
 
     def named(self, identity: ProcessIdentity) -> ProcessIdentity:
         """The same, on the machine of this name."""
         habitat = identity.habitat
-        return replace(identity, habitat=replace(habitat, host=habitat.host + self._suffix))
+        handle = identity.handle if self._handles else ""
+        return replace(identity, habitat=replace(habitat, host=habitat.host + self._suffix), handle=handle)
 
     def plain(self, identity: ProcessIdentity) -> ProcessIdentity:
         """A record of this machine as the table knows it; one of another machine as it is, which is nowhere
@@ -88,8 +166,12 @@ class NamedMachine:
     def _plain_members(self, members: Membership) -> Membership:
         return replace(members, recorded=tuple(self.plain(each) for each in members.recorded))
 
-    def _named_all(self, found: tuple[Sighting, ...]) -> tuple[Sighting, ...]:
-        return tuple(replace(each, identity=self.named(each.identity)) for each in found)
+    def _named_all(self, found: tuple[Sighting, ...], hidden: set[int]) -> tuple[Sighting, ...]:
+        return tuple(
+            replace(each, identity=self.named(each.identity))
+            for each in found
+            if each.identity.pid not in hidden
+        )
 
 
 class _Pinned:
@@ -105,13 +187,10 @@ class _Pinned:
         return self._machine.named(self.inner.identity)
 
     def signal(self, number: int) -> None:
-        pid = self.inner.identity.pid
-        self._machine.reach("before-signal", pid=pid, signal=number)
-        self.inner.signal(number)
-        self._machine.reach("after-signal", pid=pid, signal=number)
+        self._machine.send("pin", self.inner.identity, number, lambda: self.inner.signal(number))
 
     def look(self, recorded: ProcessIdentity) -> Look:
-        self._machine.reach("before-look", pid=recorded.pid)
+        self._machine.see("before-look", recorded.pid)
         return self.inner.look(self._machine.plain(recorded))
 
 

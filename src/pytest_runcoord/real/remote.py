@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import base64
-import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from pytest_runcoord.incarnation import Incarnation, Life, Process
 from pytest_runcoord.probed_ports import Crashed, NeverReturns, NoAnswer
+from pytest_runcoord.real.bodies import body_of
+from pytest_runcoord.real.machine import SCAN
 from pytest_runcoord.real.wire import Wire, WireClosed, WireTimeout
 from pytest_runcoord.reference import Reference
 from pytest_runcoord.subject import Timer
@@ -47,21 +47,14 @@ class RemoteProcess:
 
     def __init__(self, world: World, incarnation: Incarnation) -> None:
         self._world, self._incarnation = world, incarnation
+        self._processes: Any = world.processes
+        """A :class:`~pytest_runcoord.real.process_world.RealProcessWorld`."""
         self._counters = Counters()
         self._timers: dict[int, RemoteTimer] = {}
         self._calls = 0
         self._stderr = Path(world.directory) / f"{incarnation.owner}-{incarnation.number}.stderr"
-        with self._stderr.open("wb") as complaints:
-            self._child = subprocess.Popen(
-                [sys.executable, "-m", "pytest_runcoord.real.child"],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=complaints,
-                bufsize=0,
-            )
-        assert self._child.stdin is not None
-        assert self._child.stdout is not None
-        self._wire = Wire(self._child.stdout.fileno(), self._child.stdin.fileno(), ANSWER_SECONDS)
+        self._body = body_of(world, incarnation, self._stderr)
+        self._wire = Wire(self._body.read, self._body.write, ANSWER_SECONDS)
         try:
             self._ask(
                 {
@@ -71,6 +64,8 @@ class RemoteProcess:
                     "destinations": sorted(world.destinations),
                     "settings": world.plan.settings,
                     "machine": world.processes.place_of(incarnation.owner).host,
+                    "handles": world.plan.kernel_handles,
+                    "staged": self._body.staged,
                 }
             )
         except BaseException:
@@ -83,7 +78,7 @@ class RemoteProcess:
         return values
 
     def timers(self) -> list[tuple[str, Timer]]:
-        if self._calls or self._child.poll() is not None:
+        if self._calls or self._body.ended():
             return []  # it is in the middle of a call, as its threads would be; or it is gone
         found: list[tuple[str, Timer]] = []
         for number, name, due in self._ask({"do": "timers"})["timers"]:
@@ -99,22 +94,26 @@ class RemoteProcess:
         return self._counters
 
     def close(self) -> None:
-        if self._child.poll() is None:
+        if not self._body.ended():
             self._ask({"do": "close"})
-            self._child.wait(ANSWER_SECONDS)
-        self._let_go()
+            self._body.wait()
+        self._body.let_go()
 
     def kill(self) -> None:
         """SIGKILL, and reap. Killing a dead process changes nothing."""
-        if self._child.poll() is None:
-            self._child.kill()
-            self._child.wait(ANSWER_SECONDS)
-        self._let_go()
+        if not self._body.ended():
+            self._body.kill()
+            self._body.wait()
+        self._body.let_go()
 
-    def _let_go(self) -> None:
-        for pipe in (self._child.stdin, self._child.stdout):
-            if pipe is not None and not pipe.closed:
-                pipe.close()
+    def start(self, argv: list[str], environment: Mapping[str, str]) -> int:
+        """Have it start a process; also while it is in the middle of a call, as its threads would."""
+        pid: int = self._ask({"do": "start", "argv": argv, "environment": dict(environment)})["pid"]
+        return pid
+
+    def reap(self) -> None:
+        """Have it ask how the processes that it started have ended."""
+        self._ask({"do": "reap"})
 
     # --- the conversation ---
 
@@ -171,7 +170,9 @@ class RemoteProcess:
         asks, world = request["asks"], self._world
         try:
             if asks == "reach":
-                world.reach(self._incarnation, request["moment"], request["data"])
+                return self._reach(request["moment"], request["data"])
+            if asks == "ends":
+                self._processes.wait_for(self._incarnation, request["pids"], request["seconds"])
                 return {}
             if asks == "fault":
                 return {"fault": world.fault(self._incarnation, request["verb"])}
@@ -184,6 +185,11 @@ class RemoteProcess:
         except Crashed:
             self.kill()
             raise
+
+    def _reach(self, moment: str, data: dict[str, Any]) -> dict[str, Any]:
+        told: dict[str, Any] = self._processes.announced(self._incarnation, moment, data)
+        self._world.reach(self._incarnation, "" if moment == SCAN else moment, data)
+        return told or self._processes.met_there(self._incarnation, moment, data)
 
     def _offer(self, message: dict[str, Any], patience: float | None) -> dict[str, Any]:
         body = base64.b64decode(message.pop("body"))

@@ -6,7 +6,6 @@ from typing import Any
 
 from pytest_runcoord.incarnation import Incarnation
 from pytest_runcoord.processes import SimProcess
-from pytest_runcoord.processes.plans import plant
 from pytest_runcoord.scenario import Step
 from pytest_runcoord.verbs.asking import acting, ask_with, handle_for
 from pytest_runcoord.verbs.process_words import ANY_PROCESS, CHILDREN, NEW_PROCESS, PROCESS, WORDS, plan_of
@@ -64,7 +63,7 @@ def _register_starting(registry: Registry) -> None:
             world.answers["spawn"] = ask_with(world, step, "launch", "lease", args, keeps="tree")
             return
         parent = _starter(world, incarnation, step.args["under"])
-        process = plant(world.processes.table, plan, parent, run=run, environment={"RUNCOORD_COOKIE": line})
+        process = world.processes.plant(plan, parent, run=run, environment={"RUNCOORD_COOKIE": line})
         if step.args["hidden"]:
             hide(process, "nothing")
         world.history.add("world", incarnation.owner, f"spawn {label}", pid=process.pid, run=run)
@@ -88,7 +87,7 @@ def _register_others(registry: Registry) -> None:
     )
     def fork(world: World, step: Step) -> None:
         parent, label = world.processes.find(step.args["of"]), step.args["process"]
-        child = plant(world.processes.table, plan_of(step.args, label), parent)
+        child = world.processes.plant(plan_of(step.args, label), parent)
         world.history.add("world", parent.label, f"fork {label}", pid=child.pid)
 
     @registry.step(
@@ -110,10 +109,10 @@ def _register_others(registry: Registry) -> None:
         if step.args["child_of_owner"]:
             incarnation = world.owner(owner) if owner else acting(world, step)
             parent = world.processes.seat(incarnation).processes.process
-            process = plant(world.processes.table, plan, parent)
+            process = world.processes.plant(plan, parent)
         else:
             place = world.processes.place_of(owner or next(iter(world.owners), ""))
-            process = plant(world.processes.table, plan, None, place=place)
+            process = world.processes.plant(plan, None, place=place)
         world.history.add("world", label, "starts", pid=process.pid)
 
 

@@ -1,0 +1,96 @@
+"""A process that has loaded everything already, and forks stages: namespaces that scenarios play in.
+
+One for each process that runs scenarios, started at the first real one. It ends when the socket to that
+process does, however that process ended; each stage is its child and dies with it, and with a stage, whose
+init it is, everything in its namespace.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import os
+import select
+import signal
+import socket
+import sys
+
+from pytest_runcoord.real import init
+from pytest_runcoord.real.namespaces import die_with_parent, enter_new, mount_own_proc
+from pytest_runcoord.real.passing import Hung, put, take
+
+TURN_SECONDS = 1.0
+"""Between two looks for stages that have ended."""
+
+
+def main() -> None:
+    """Serve on the descriptor that is given as the only argument."""
+    here = socket.socket(fileno=int(sys.argv[1]))
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal's key is for those who run scenarios
+    os.setsid()
+    gc.freeze()
+    put(here, {"ready": True})
+    with contextlib.suppress(Hung):
+        while True:
+            _reap()
+            if select.select([here], [], [], TURN_SECONDS)[0]:
+                _serve(here)
+
+
+def _reap() -> None:
+    with contextlib.suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+
+
+def _serve(here: socket.socket) -> None:
+    packet = take(here)
+    if os.fork() == 0:
+        try:
+            here.close()
+            _keep(packet.files[0], packet.value["path"])
+        finally:
+            os._exit(70)
+    for each in packet.files:
+        os.close(each)
+
+
+def _keep(control: int, path: str) -> None:
+    """The parent of a stage's init, outside of its namespace: lives as long as that does."""
+    end = socket.socket(fileno=control)
+    die_with_parent()
+    if os.getppid() == 1:
+        return
+    try:
+        enter_new()
+    except OSError as error:
+        put(end, {"impossible": str(error)})
+        return
+    alive, lifeline = os.pipe()
+    inner = os.fork()
+    if inner == 0:
+        try:
+            os.close(lifeline)
+            die_with_parent()
+            if select.select([alive], [], [], 0)[0]:
+                return  # it died meanwhile
+            _begin(end, path)
+        finally:
+            os._exit(70)
+    os.close(alive)
+    end.close()
+    os.waitpid(inner, 0)
+    os._exit(0)
+
+
+def _begin(end: socket.socket, path: str) -> None:
+    try:
+        mount_own_proc()
+    except OSError as error:
+        put(end, {"impossible": str(error)})
+        return
+    init.Init(end, path).serve()
+
+
+if __name__ == "__main__":
+    main()

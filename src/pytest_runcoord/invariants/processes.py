@@ -6,9 +6,12 @@ from pytest_runcoord.history import Entry
 from pytest_runcoord.invariants.base import Invariant
 from pytest_runcoord.processes import SimProcess
 from pytest_runcoord.subject import RunSeen, Snapshot
+from runcoord.ports import Scope
 
 RESULT_WRITTEN = frozenset({"after-defer", "after-recover"})
 """Moments at which what came of a round of signals is durable."""
+RESULTS = frozenset(moment.removeprefix("after-") for moment in RESULT_WRITTEN)
+"""Writes that a result is part of."""
 
 
 def was_handed_over(process: SimProcess, cookie: str) -> bool:
@@ -21,12 +24,24 @@ class _AboutProcesses(Invariant):
     needs = frozenset({"processes"})
 
     def left_of(self, run: str) -> list[SimProcess]:
-        """Processes that truly belong to a run, live, and were not handed over."""
+        """Processes that truly belong to a run, live, and were neither handed over nor outside of the scope that
+        was chosen for it."""
         processes = self.world.processes
         if not processes.used:
             return []
         cookie = processes.cookie_of(run)
-        return [each for each in processes.living_of(run) if not was_handed_over(each, cookie)]
+        group = self._only_group_of(run)
+        return [
+            each
+            for each in processes.living_of(run)
+            if not was_handed_over(each, cookie) and group in (0, each.group)
+        ]
+
+    def _only_group_of(self, run: str) -> int:
+        """The group that a run's teardown is limited to; 0 where it reaches as far as it can."""
+        processes = self.world.processes
+        limited = (each for each in processes.shims() if each.order.scope is Scope.GROUP)
+        return next((each.leader.pid for each in limited if each.process.run == run), 0)
 
     def had_any(self, run: str) -> bool:
         """Whether a process ever belonged to the run."""
@@ -104,6 +119,7 @@ class AuditBeforeSignal(_AboutProcesses):
         """Owners with an intent that is durable and has no result."""
         self._unknown: set[tuple[str, int]] = set()
         """Rounds, by run and number, whose owner crashed: nobody will ever know what came of them."""
+        self._refused = False
         self._bare: dict[str, list[Entry]] = {}
         """Signals that owners sent without one; a teardown of their own tree needs none."""
 
@@ -120,6 +136,8 @@ class AuditBeforeSignal(_AboutProcesses):
             self._intended.add(actor)
         elif entry.kind == "moment" and entry.what in RESULT_WRITTEN:
             self._intended.discard(actor)
+        elif entry.kind == "world" and entry.what.startswith("fault ") and entry.data["on"] in RESULTS:
+            self._refused = True  # the store did not take the result
         elif entry.kind == "world" and entry.what == "crash":
             self._intended.discard(actor)  # unknown what came of it, and said so by the open audit
             self._unknown |= _open_audits(self.world.snapshot())
@@ -137,8 +155,15 @@ class AuditBeforeSignal(_AboutProcesses):
                 seen="a sweep that ended without it",
             )
 
+        if entry.status == "ok" and entry.what in ("recover", "startup"):
+            self._require_results()
+
+    def _require_results(self) -> None:
         left = _open_audits(self.world.snapshot()) - self._unknown
-        if entry.status == "ok" and entry.what in ("recover", "startup") and left:
+        if self._refused:
+            self._unknown |= left
+            self._refused = False
+        elif left and not self.world.busy:  # nobody is in the middle of a round
             self.fail(
                 f"what came of the signals to {', '.join(sorted({run for run, _ in left}))} is not stored",
                 expected="an audit of each round with its result",
@@ -148,6 +173,7 @@ class AuditBeforeSignal(_AboutProcesses):
     def end(self, snapshot: Snapshot) -> None:
         for bare in self._bare.values():
             self._refuse(bare)
+        self._require_results()
 
     def _refuse(self, bare: list[Entry]) -> None:
         for entry in bare:

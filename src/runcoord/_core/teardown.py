@@ -109,6 +109,7 @@ class ProcessReport:
     """One process in the report of a teardown."""
 
     pid: int
+    """0 for those who may live and whom nobody has seen."""
     fate: Fate
     found: tuple[str, ...] = ()
     """How it was found: the proof that it belongs to the run."""

@@ -73,6 +73,8 @@ class Ledger:
     """Recorded processes that are no members: strangers at a recorded pid, those of whom nothing is known."""
     counted: int = 0
     unreadable: int = 0
+    unseen: str = ""
+    """Why somebody may live whom no scan saw; empty when nothing says so."""
     problems: list[str] = field(default_factory=list)
 
     def see(self, scan: Scan, ended: frozenset[Key] = frozenset()) -> None:
@@ -119,6 +121,8 @@ class Ledger:
         self, *, emptied: bool, rounds: int, asking_seconds: float, killing_seconds: float
     ) -> TeardownReport:
         left = [case.report(*_left(case)) for case in self.present.values()]
+        if self.unseen:
+            left.append(ProcessReport(0, Fate.UNKNOWN, why=self.unseen))
         named = [*left, *self.others.values(), *self.spared.values(), *self.ended]
         named.sort(key=lambda each: (each.fate not in LEFT, each.pid))
         return TeardownReport(

@@ -55,8 +55,12 @@ class TeardownPlan:
     rounds: int = 0
     clean: int = 0
     """Scans in a row that found nobody."""
+    growing: bool = False
+    """The last scan saw members that no scan before saw: more may have been born behind its back."""
     _known: set[tuple[int, int]] = field(default_factory=set)
     """Members (pid and start) of earlier scans of the present phase."""
+    _ever: set[tuple[int, int]] = field(default_factory=set)
+    """The same of all scans."""
     _pause: float = TEARDOWN_FIRST_PAUSE_SECONDS
 
     def hurry(self) -> None:
@@ -74,10 +78,13 @@ class TeardownPlan:
         self.rounds += 1
         if not scan.members and scan.complete:
             self.clean += 1
+            self.growing = False
             if self.emptied or self.rounds >= TEARDOWN_ROUNDS:
                 return NextStep(Phase.DONE)
             return NextStep(Phase.ASK if self._asking(seconds) else Phase.KILL)
         self.clean = 0
+        self.growing = not _keys(scan) <= self._ever
+        self._ever |= _keys(scan)
         if self._asking(seconds):
             left = self.grace - seconds
         else:
@@ -102,10 +109,14 @@ class TeardownPlan:
 
     def _next_pause(self, scan: Scan) -> float:
         """Short while members are being born, longer and longer when all are known."""
-        members = {(each.identity.pid, each.identity.start) for each in scan.members}
+        members = _keys(scan)
         if not members <= self._known:
             self._known |= members
             self._pause = TEARDOWN_FIRST_PAUSE_SECONDS
         pause = self._pause
         self._pause = min(2 * pause, TEARDOWN_MAX_PAUSE_SECONDS)
         return min(pause + TEARDOWN_PAUSE_PER_MEMBER_SECONDS * len(members), TEARDOWN_MAX_PAUSE_SECONDS)
+
+
+def _keys(scan: Scan) -> set[tuple[int, int]]:
+    return {(each.identity.pid, each.identity.start) for each in scan.members}

@@ -36,9 +36,6 @@ from runcoord.ports import (
 
 SOURCE = "linux-proc"
 """Start values of the simulation are those of Linux."""
-SCAN_SECONDS = 0.001
-"""What a scan takes, on the world's clocks, during which somebody forked: without it a fork without end would
-never meet a deadline."""
 
 
 class SimProcesses:
@@ -119,7 +116,7 @@ class SimProcesses:
             seen.unreadable,
         )
         if forked:
-            self._sleeper.sleep(SCAN_SECONDS)
+            self._sleeper.sleep(self.table.forked_scan_seconds)
         return scan
 
     def pin(self, members: Membership, pid: int) -> PinnedProcess | None:

@@ -30,6 +30,9 @@ MAX_PROCESSES = 20_000
 MAX_EVENTS = 200_000
 """Things that happen later, in one table."""
 INIT_LABEL = "init"
+FORKED_SCAN_SECONDS = 0.001
+"""What a scan takes, on the world's clocks, during which somebody forked: without it a fork without end would
+never meet a deadline."""
 ROUNDING_SECONDS = 1e-9
 """What adding up times may lose; what is due by then is due now."""
 
@@ -69,6 +72,7 @@ class SimTable:
         """Given to every init. None: it never reaps."""
         self.scan_fault: str = ""
         """What every scan meets: ``nothing``, ``denied`` or ``hangs``."""
+        self.forked_scan_seconds = FORKED_SCAN_SECONDS
         self._serials = itertools.count(1)
         self._places = Places(pids)
         self._events: list[tuple[float, int, Callable[[], None], bool]] = []

@@ -9,7 +9,7 @@ from pytest_runcoord.processes import Life, signal_number
 from pytest_runcoord.scenario import Expectation
 from pytest_runcoord.subject import RunSeen
 from pytest_runcoord.verbs.comparing import Unmet, compare, stated
-from pytest_runcoord.verbs.process_words import SIGNAL
+from pytest_runcoord.verbs.process_words import ANY_PROCESS, SIGNAL
 from pytest_runcoord.vocabulary import (
     Argument,
     Choice,
@@ -60,7 +60,7 @@ def _register_processes(registry: Registry) -> None:
         group="processes",
         says="How many signals a process was sent, by anybody or by one, at all or of one kind.",
         arguments=(
-            Argument("to", Name("process"), "which process", required=True),
+            Argument("to", ANY_PROCESS, "which process, or owner", required=True),
             Argument("count", Count(0, 100_000), "exactly so many; at least one otherwise"),
             Argument("signal", SIGNAL, "only these"),
             Argument("by", Text(max_length=100), "only by this owner, or the process of this name"),
@@ -97,7 +97,7 @@ def _register_processes(registry: Registry) -> None:
         group="processes",
         says="What a process is doing now, and how it ended.",
         arguments=(
-            Argument("id", Name("process"), "which process", required=True, shorthand=True),
+            Argument("id", ANY_PROCESS, "which process, or owner", required=True, shorthand=True),
             Argument("is", Choice(LIVES), "whether it lives", default="lives"),
             Argument("status", Count(-64, 255), "how it ended: minus the number of a signal"),
         ),
@@ -165,6 +165,7 @@ def _register_reports(registry: Registry) -> None:
             Argument("fates", Mapping(Choice(FATES), Name("process")), "what became of processes, by name"),
             Argument("count", Mapping(Count(0, 100_000), Choice(FATES)), "how many met each fate"),
             Argument("problem", Text(max_length=200), "a part of one of its problems"),
+            Argument("problems", Count(0, 1_000), "how many problems it names"),
         ),
         key=("run",),
         example="report: {run: r1, emptied: true, fates: {child: killed}}",
@@ -174,7 +175,8 @@ def _register_reports(registry: Registry) -> None:
         if not run.teardowns:
             raise Unmet(f"no teardown of {run.run_id} was recorded", expected="a report", seen="none")
         newest = run.teardowns[-1]
-        seen = {"emptied": newest["emptied"], "counted": newest["counted"]}
+        seen = {name: newest[name] for name in ("emptied", "counted")}
+        seen["problems"] = len(newest["problems"])
         compare(
             f"the teardown report of {run.run_id}",
             stated(expectation, "run", "fates", "count", "problem"),

@@ -245,6 +245,7 @@ def _register_escapes(registry: Registry) -> None:
     )
     def fork_on_scan(world: World, step: Step) -> None:
         world.processes.find(step.args["process"]).forks_on_scan = step.args["times"]
+        world.processes.table.forked_scan_seconds = step.args["takes"]
 
     @registry.step(
         "clear_environment",

@@ -240,7 +240,11 @@ def _register_escapes(registry: Registry) -> None:
         "fork_on_scan",
         group="processes",
         says="A process has a child behind the back of each of the next scans, which does the same.",
-        arguments=(PROCESS, Argument("times", Count(1, 1_000), "how many scans", default=1)),
+        arguments=(
+            PROCESS,
+            Argument("times", Count(1, 1_000), "how many scans", default=1),
+            Argument("takes", Duration(), "how long each takes, as where processes flood", default=0.001),
+        ),
         example="fork_on_scan: {process: helper, times: 3}",
     )
     def fork_on_scan(world: World, step: Step) -> None:

@@ -24,8 +24,8 @@ class _AboutProcesses(Invariant):
     needs = frozenset({"processes"})
 
     def left_of(self, run: str) -> list[SimProcess]:
-        """Processes that truly belong to a run, live, and were neither handed over nor are outside of the scope
-        that was chosen for it."""
+        """Processes that truly belong to a run, live, were not handed over, and are within the scope that was
+        chosen for it."""
         processes = self.world.processes
         if not processes.used:
             return []

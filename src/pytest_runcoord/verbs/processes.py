@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pytest_runcoord.incarnation import Incarnation
-from pytest_runcoord.processes import SimProcess
+from pytest_runcoord.processes import NumberTaken, SimProcess
 from pytest_runcoord.scenario import Step
 from pytest_runcoord.verbs.asking import acting, ask_with, handle_for
 from pytest_runcoord.verbs.process_words import ANY_PROCESS, CHILDREN, NEW_PROCESS, PROCESS, WORDS, plan_of
@@ -98,6 +98,7 @@ def _register_others(registry: Registry) -> None:
             NEW_PROCESS,
             Argument("near", Name("owner"), "whose machine; that of the only one there is otherwise"),
             Argument("child_of_owner", Flag(), "it is a child of that owner", default=False),
+            Argument("pid_of", Name("process"), "it gets the pid of this one, if the kernel can give that"),
             *WORDS,
             CHILDREN,
         ),
@@ -112,7 +113,11 @@ def _register_others(registry: Registry) -> None:
             process = world.processes.plant(plan, parent)
         else:
             place = world.processes.place_of(owner or next(iter(world.owners), ""))
-            process = world.processes.plant(plan, None, place=place)
+            pid = 0 if step.args["pid_of"] is None else world.processes.find(step.args["pid_of"]).pid
+            try:
+                process = world.processes.plant(plan, None, place=place, pid=pid)
+            except NumberTaken:  # a process, a zombie, a group or a session has it: the kernel takes another
+                process = world.processes.plant(plan, None, place=place)
         world.history.add("world", label, "starts", pid=process.pid)
 
 

@@ -230,6 +230,11 @@ class World(Surroundings):
                 self.bury(incarnation)
         return values
 
+    @property
+    def busy(self) -> bool:
+        """Whether somebody is in the middle of a call, or of what a timer does."""
+        return bool(self._calls)
+
     def _in_call(self, incarnation: Incarnation) -> bool:
         return any(other is incarnation for other in self._calls)
 

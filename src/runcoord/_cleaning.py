@@ -26,8 +26,16 @@ from runcoord._core.teardown import Fate, TeardownReport
 from runcoord._ending_trees import Trees, intent_of, last_words_of, result_of
 from runcoord._log import say
 from runcoord._probing import Probes
-from runcoord._putting_back import forget, put_back
-from runcoord.errors import LeaseLost, Refused, StoreError, UndecodableRow, VersionConflict
+from runcoord._putting_back import compared, forget, put_back
+from runcoord.errors import (
+    Happened,
+    LeaseLost,
+    Refused,
+    StoreError,
+    UndecodableRow,
+    VersionConflict,
+    WorkCancelled,
+)
 from runcoord.ports import BadRow
 
 log = logging.getLogger("runcoord.recovery")
@@ -70,6 +78,8 @@ class _Attempt:
     promised: float
     report: TeardownReport | None = None
     audit: Audit | None = None
+    unaudited: bool = False
+    """The intent could not be written, as far as is known; so nobody was signalled."""
     words: LastWords | None = None
 
     def plan(self, trees: Trees) -> Plan:
@@ -176,8 +186,8 @@ class Cleaner:
 
     def _kill(self, attempt: _Attempt, cleaned: Cleaned) -> None:
         """Write down the intent, and only then signal. Where it cannot be written nobody is signalled."""
+        intent = intent_of(attempt.found, attempt.takeover.attempt, self._verbs.owner)
         try:
-            intent = intent_of(attempt.found, attempt.takeover.attempt, self._verbs.owner)
             request = requests.Intend(attempt.takeover, intent)
             decision = self._write("intend", attempt.run.run_id, request)
             [attempt.audit] = [each for each in decision.records if isinstance(each, Audit)]
@@ -185,7 +195,12 @@ class Cleaner:
             say(log, logging.ERROR, "no signal without an audit", run=attempt.run.run_id, error=error.problem)
             cleaned.unaudited += 1
             why = f"nobody was signalled: the intent could not be written down ({error.problem})"
-            attempt.report = TeardownReport(False, problems=(why,))
+            attempt.report, attempt.unaudited = TeardownReport(False, problems=(why,)), True
+            if error.happened is Happened.MAYBE and attempt.run.cleanup is not None:
+                # It may be written, and is not to say for ever that nobody knows what came of it.
+                attempt.audit = Audit(
+                    attempt.run.run_id, attempt.run.cleanup.rounds + 1, intent, self._verbs.clock.wall()
+                )
             return
         report = self._trees.tear_down(attempt.found)
         attempt.report = corrected(report, self._look([each.process for each in attempt.found]))
@@ -198,7 +213,7 @@ class Cleaner:
         try:
             self._write("defer", attempt.run.run_id, request, *self._told(attempt))
         except StoreError as error:
-            if attempt.audit is not None or attempt.report is None:
+            if not attempt.unaudited:
                 raise
             # The store refused the intent before. The next attempt comes when the takeover has run out.
             say(log, logging.WARNING, "deferral not written", run=attempt.run.run_id, error=error.problem)
@@ -211,12 +226,21 @@ class Cleaner:
         report = summed_up(attempt.found, attempt.report, attempt.hidden)
         status = words.status if words is not None and words.executed and words.by_itself else None
         records: list[Record] = [*self._told(attempt), *with_fates(attempt.found, report)]
-        if attempt.snapshot is not None and _must_put_back(run, attempt.snapshot, status):
-            attempt.snapshot = put_back(attempt.snapshot)
+        taken = attempt.snapshot
+        taken = taken if taken is not None and taken.state is SnapshotState.TAKEN else None
+        success = taken is not None and not _must_put_back(run, taken, status)
+        if taken is not None:
+            attempt.snapshot = compared(taken) if success else put_back(taken)
             records.append(attempt.snapshot)
         retry_id = self._verbs.ids.new("run") if run.spec.interruption_budget else ""
-        request = requests.EndCleaned(attempt.takeover, report, retry_id, status)
-        decision = self._write("recover", run.run_id, request, *records)
+        request = requests.EndCleaned(attempt.takeover, report, retry_id, status, unless_stopped=success)
+        try:
+            decision = self._write("recover", run.run_id, request, *records)
+        except WorkCancelled:
+            # Stopped at the last moment it is no success: put back first, as after any other end.
+            assert taken is not None
+            records[-1] = attempt.snapshot = put_back(taken)
+            decision = self._write("recover", run.run_id, replace(request, unless_stopped=False), *records)
         cleaned.done += 1
         if run.outcome is None:
             cleaned.ended.append(decision.run)

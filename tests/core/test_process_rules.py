@@ -143,7 +143,7 @@ TABLE: dict[str, dict[str, Expected]] = {
         tended_deferred=NOTHING,
         torn_down_expired="acquired",
         finished=NOTHING,
-        finished_pending="tried",
+        finished_pending=NOTHING,
         finished_due="tried",
         finished_done=NOTHING,
     ),
@@ -206,6 +206,16 @@ def asked(request: str, run: Run) -> ask.Request:
         "defer": ask.Defer(takeover, 30.0),
         "end": ask.EndCleaned(takeover, EMPTY, "r2"),
     }[request]
+
+
+def test_what_a_dead_owner_left_of_a_finished_run_is_taken_over_by_one_sweep_at_a_time() -> None:
+    left = replace(FINISHED, cleanup=replace(PENDING, attempts=0, due=AHEAD))
+    request = ask.TakeOver(RIVAL, 120.0, proof=OWNER)
+    first = decide(left, request, NOW)
+    second = decide(first.run, request, NOW)
+    assert first.changed
+    assert first.run.cleanup == replace(PENDING, attempts=1, due=Deadline.after(NOW, 120.0))
+    assert not second.changed
 
 
 def test_the_table_has_every_request() -> None:

@@ -11,8 +11,9 @@ import pytest
 from defects.catalogue import Defect
 from defects.processes_identity import IDENTITY, KILL, for_ever, kills_by_number, unknown_is_death, whoever
 from defects.rules import broken_rule
-from runcoord import _cleaning, _ending_trees
+from runcoord import _cleaning, _deaths, _ending_trees
 from runcoord._cleaning import Cleaned, Cleaner, _Attempt
+from runcoord._coordinator import RunVerbs
 from runcoord._core import cleanup, process_rules
 from runcoord._core import requests as ask
 from runcoord._core.cleanup import Found, Sight
@@ -111,6 +112,18 @@ def _a_failed_audit_ends_the_sweep(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Cleaner, "_kill", kill)
 
 
+def _nothing_of_what_may_be_written(patch: pytest.MonkeyPatch) -> None:
+    """An intent of which nobody knows whether it was written stays without a result."""
+    right = Cleaner._kill
+
+    def kill(self: Cleaner, attempt: _Attempt, cleaned: Cleaned) -> None:
+        right(self, attempt, cleaned)
+        if attempt.unaudited:
+            attempt.audit = None
+
+    patch.setattr(Cleaner, "_kill", kill)
+
+
 def _no_result_after_the_intent(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Cleaner, "_told", lambda self, attempt: ())
 
@@ -179,11 +192,34 @@ def _forgets_the_teardown(right: Any, run: Run, request: ask.Complete, now: Inst
     return decision
 
 
+def _proof_of_death_beats_the_sweep(patch: pytest.MonkeyPatch) -> None:
+    """The owner of a finished run is dead, so every sweep deals with its processes, also side by side."""
+    right = process_rules.may_take_over
+
+    def may_take_over(run: Run, proof: str, now: Instant) -> bool:
+        dead = run.state is State.FINISHED and run.cleanup is not None and run.cleanup.due is not None
+        return right(run, proof, now) or (dead and bool(proof) and run.owner == proof)
+
+    for module in (process_rules, _cleaning, _deaths):
+        patch.setattr(module, "may_take_over", may_take_over)
+
+
 # --- owners --------------------------------------------------------------------------------------
 
 
 def _no_proof_of_death(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Deaths, "read", lambda self, view, bad: [])
+
+
+def _sweeps_are_never_proved_dead(patch: pytest.MonkeyPatch) -> None:
+    """An owner that acquired runs by recovery alone is not registered, so its death cannot be proved."""
+    right = RunVerbs.registered
+
+    def registered(self: RunVerbs, decision: Decision, now: Instant) -> Decision:
+        taken = decision.run.cleanup is not None and decision.run.cleanup.attempts > 0
+        return decision if taken else right(self, decision, now)
+
+    patch.setattr(RunVerbs, "registered", registered)
 
 
 def _deliveries_wait(patch: pytest.MonkeyPatch) -> None:
@@ -326,6 +362,14 @@ RECOVERY = [
         name="ends-the-sweep",
     ),
     Defect(
+        "audit-fails",
+        "An audit of which nobody knows whether it was written says for ever that its signals may be sent.",
+        "audit-before-signal",
+        _nothing_of_what_may_be_written,
+        name="may-be-written",
+        scenario="audit-that-may-be-written",
+    ),
+    Defect(
         "kill-not-permitted",
         "A process that may not be signalled keeps its run from ending, for ever.",
         "converges",
@@ -378,5 +422,21 @@ RECOVERY = [
         "same-event-same-bytes",
         broken_rule(ask.EndCleaned, _cleaned_again_tells_again),
         name="tells-again",
+    ),
+    Defect(
+        "cleanup-pending-does-not-block",
+        "Two sweeps deal with what one finished run left, and one never writes down what it did.",
+        "audit-before-signal",
+        _proof_of_death_beats_the_sweep,
+        name="two-sweeps",
+        scenario="two-sweeps-and-one-clean-up",
+    ),
+    Defect(
+        "orphan-outlives-crash",
+        "What a sweep that crashed took over waits until its time is up.",
+        "process",
+        _sweeps_are_never_proved_dead,
+        name="sweep-crashed",
+        scenario="orphan-of-a-sweep-that-crashed",
     ),
 ]

@@ -14,7 +14,7 @@ from typing import Any
 from runcoord._core import requests as ask
 from runcoord._core.cleanup import settled, torn_down
 from runcoord._core.decision import Decision
-from runcoord._core.ending import left_behind
+from runcoord._core.ending import left_behind, require_not_stopped
 from runcoord._core.evolving import evolved
 from runcoord._core.holding import already_finished, lease_lost, require_holder
 from runcoord._core.identity import ProcessIdentity, is_pid
@@ -179,7 +179,8 @@ def may_take_over(run: Run, proof: str, now: Instant) -> bool:
     """Whether recovery may deal with the run's processes now.
 
     Proof of the owner's death counts as the end of its lease, but not of a deferral: the owner is then a
-    sweep, which ended long before.
+    sweep, which ended long before. A finished run keeps its owner, whose death says nothing of the sweep that
+    took it over since.
     """
     cleanup = run.cleanup
     if cleanup is None:
@@ -187,7 +188,8 @@ def may_take_over(run: Run, proof: str, now: Instant) -> bool:
     until = cleanup.due if run.state is State.FINISHED else run.lease
     if until is None or run.state not in (State.RUNNING, State.FINISHED):
         return False
-    dead = bool(proof) and run.owner == proof and not cleanup.deferred
+    taken = cleanup.deferred or (run.state is State.FINISHED and cleanup.attempts > 0)
+    dead = bool(proof) and run.owner == proof and not taken
     # The lease of a run under way that is implausible is cut, by the rule for all leases.
     set_back = run.state is State.FINISHED and until.implausible(now)
     return dead or set_back or until.passed(now)
@@ -241,6 +243,8 @@ def _end_cleaned(run: Run, request: ask.EndCleaned, now: Instant) -> Decision:
     records = (torn_down(run.run_id, after, request.report, now),)
     if run.state is State.FINISHED:
         return Decision(evolved(run, version=run.version + 1, cleanup=after), True, records=records)
+    if request.unless_stopped:
+        require_not_stopped(run)
     ended = left_behind(run, now, request.retry_id, exit_status=request.exit_status, cleanup=after)
     return replace(ended, records=records)
 

@@ -16,18 +16,33 @@ from runcoord._core.texts import message_of, storable
 
 def put_back(snapshot: Snapshot) -> Snapshot:
     """The snapshot with what became of it. Never raises: it must not keep the run from ending."""
+    return _with_git(snapshot, "restored")
+
+
+def compared(snapshot: Snapshot) -> Snapshot:
+    """The same after a success: how the git state differs is said, and nothing is written."""
+    return _with_git(snapshot, "compared")
+
+
+def _with_git(snapshot: Snapshot, what: str) -> Snapshot:
     try:
         from runcoord import _git
 
         saved = _git.load(snapshot.directory)
         if isinstance(saved, _git.NoSnapshot):
             return _refused(snapshot, saved.problem)
-        report = _git.restore(saved)
-        text = canonical_json(report.document())
+        if what == "compared":
+            drift = _git.drift(saved)
+            clean, found = drift.works, drift.document()
+        else:
+            report = _git.restore(saved)
+            clean, found = report.settled, report.document()
+        text = canonical_json({"what": what, "clean": clean, **found})
         if len(text) > limits.MAX_PAYLOAD_BYTES:
-            text = canonical_json({"outcome": report.outcome, "problem": "the report is too long to keep"})
-        state = SnapshotState.RESTORED if report.settled else SnapshotState.REFUSED
-        return replace(snapshot, state=state, report=text)
+            text = canonical_json({"what": what, "clean": clean, "problem": "the report is too long to keep"})
+        return replace(
+            snapshot, state=SnapshotState.RESTORED if clean else SnapshotState.REFUSED, report=text
+        )
     except Exception as error:  # noqa: BLE001 - whatever it was, the run must end and say so
         return _refused(snapshot, message_of(error))
 

@@ -80,8 +80,12 @@ class CallerGitUsable(Invariant):
         if run.run_id not in checkouts.touched or not worked:
             return
         self.exercised += 1
-        if run.git is not None and run.git["state"] == "refused":
-            return
+        if (
+            run.git is not None
+            and run.git["state"] == "refused"
+            and run.git["report"].get("what") != "compared"
+        ):
+            return  # it was to be put back, could not or must not be, and that is said
         broken = [place for place in worked if checkouts.path(place).is_dir() and not checkouts.works(place)]
         if broken:
             self.fail(

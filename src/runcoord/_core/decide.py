@@ -47,7 +47,13 @@ from runcoord._core import process_rules
 from runcoord._core import requests as ask
 from runcoord._core.cleanup import settled, torn_down
 from runcoord._core.decision import Decision
-from runcoord._core.ending import INTERRUPTED_ERROR, bounded_error, left_behind, retry_of
+from runcoord._core.ending import (
+    INTERRUPTED_ERROR,
+    bounded_error,
+    left_behind,
+    require_not_stopped,
+    retry_of,
+)
 from runcoord._core.ending import finished as _finished
 from runcoord._core.events import finished_event, note_event
 from runcoord._core.evolving import evolved
@@ -60,7 +66,7 @@ from runcoord._core.limits import DELIVERY_CLAIM_SECONDS, MAX_LEASE_SECONDS, MAX
 from runcoord._core.model import Cleanup, Deadline, Instant, Lease, Outcome, Run, State
 from runcoord._core.records import Record
 from runcoord._core.texts import storable
-from runcoord.errors import AlreadyStarted, NotStarted, WorkCancelled
+from runcoord.errors import AlreadyStarted, NotStarted
 
 _NO_RECORDS: tuple[Record, ...] = ()
 __all__ = ["INTERRUPTED_ERROR", "Decision", "decide", "require_lease_seconds", "retry_of"]
@@ -168,12 +174,8 @@ def _complete(run: Run, request: ask.Complete, now: Instant) -> Decision:
             outcome=request.outcome.value,
         )
     stopped = run.stop_requested_at is not None
-    if stopped and request.unless_stopped:
-        raise WorkCancelled(
-            f"run {run.run_id!r} was stopped meanwhile, so it cannot end as {request.outcome.value!r}",
-            remedy="Undo what only a success keeps, then complete it; the stop wins.",
-            run=run.run_id,
-        )
+    if request.unless_stopped:
+        require_not_stopped(run)
     cleanup, records = run.cleanup, _NO_RECORDS
     if request.report is not None:
         cleanup = settled(cleanup or Cleanup(), request.report)

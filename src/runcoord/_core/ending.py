@@ -10,6 +10,7 @@ from runcoord._core.evolving import evolved
 from runcoord._core.limits import MAX_ERROR_CHARACTERS
 from runcoord._core.model import CleanupState, Deadline, Instant, Outcome, Run, State
 from runcoord._core.texts import storable
+from runcoord.errors import WorkCancelled
 
 INTERRUPTED_ERROR = "interrupted: its owner ended or lost its lease before the run finished"
 
@@ -60,6 +61,16 @@ def left_behind(
     after = finished(run, outcome, error, now, retried_as=retried_as, **more)
     successor = retry_of(after, retry_id, now) if again and not spent else None
     return Decision(after, True, finished_event(after, now), successor)
+
+
+def require_not_stopped(run: Run) -> None:
+    """Refuse to record a success of a run that was stopped meanwhile; the stop wins."""
+    if run.stop_requested_at is not None:
+        raise WorkCancelled(
+            f"run {run.run_id!r} was stopped meanwhile, so it has not succeeded",
+            remedy="Undo what only a success keeps, then end it; the stop wins.",
+            run=run.run_id,
+        )
 
 
 def ending_text(exit_status: int | None) -> str:

@@ -165,6 +165,8 @@ class EndCleaned:
     retry_id: str
     exit_status: int | None = None
     """How the command ended by itself, if that is known."""
+    unless_stopped: bool = False
+    """As for :class:`Complete`."""
 
 
 ProcessRequest = RecordProcesses | RecordTeardown | RecordSnapshot | TakeOver | Intend | Defer | EndCleaned

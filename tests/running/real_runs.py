@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -75,6 +76,7 @@ class Place:
             "stdout": subprocess.PIPE,
             "stderr": subprocess.PIPE,
             "text": True,
+            "preexec_fn": _heed_interrupts,
         }
         return subprocess.Popen(program(*words), **(given | popen))
 
@@ -111,6 +113,11 @@ class Place:
         """Directories of commands that were kept."""
         beside = self.store.with_name(f"{self.store.name}.snapshots")
         return sorted(beside.iterdir()) if beside.exists() else []
+
+
+def _heed_interrupts() -> None:
+    """A shell's background job ignores SIGINT, and so would everything that is started from it."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def program(*words: str) -> list[str]:

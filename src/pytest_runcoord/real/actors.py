@@ -18,6 +18,7 @@ from pytest_runcoord.processes.process import Disposition, signal_number
 from pytest_runcoord.real.stage import Stage, StageFailed
 from pytest_runcoord.world import World
 from pytest_runcoord.world_errors import CannotBeReal
+from runcoord.ports import Scope
 
 SCALE = 0.05
 """Real seconds that a second of a scenario takes where a shim waits, whose clock is the real one."""
@@ -35,7 +36,7 @@ class Company(Protocol):
     real_table: Any
     casting: Any
     real_shims: dict[str, RealShim]
-    launching: dict[str, Any]
+    launching: dict[str, Ordered]
 
     def refresh(self) -> None: ...
 
@@ -108,6 +109,19 @@ class RealProcess:
         if self.seen["ended"]:
             return Life.ZOMBIE if self.seen["state"] == "Z" else Life.REAPED
         return Life.STOPPED if self.seen["state"] == "T" else Life.RUNNING
+
+    @property
+    def group(self) -> int:
+        """Its group; 0 when it is gone."""
+        self.company.refresh()
+        found: int = self.seen["group"]
+        return found
+
+    @property
+    def session(self) -> int:
+        self.company.refresh()
+        found: int = self.seen["session"]
+        return found
 
     @property
     def cookies(self) -> tuple[str, ...]:
@@ -219,12 +233,30 @@ class RealProcess:
 
 
 @dataclass(slots=True)
+class Ordered:
+    """What an owner launched: what is known of its order, and of the puppets that play it."""
+
+    cookie: str
+    environment: dict[str, str]
+    program: str
+    scope: Scope
+    plan: Plan | None = None
+    words: dict[str, Any] | None = None
+    keys: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
 class RealShim:
     """The shim of a run: its process, and what it was ordered."""
 
     process: RealProcess
-    order: Any
+    order: Ordered
+    leader: RealProcess | None = None
     executed: bool = False
+
+    @property
+    def alive(self) -> bool:
+        return not self.process.ended
 
 
 def words_of(plan: Plan, key: Callable[[Plan], str], *, shimmed: bool, cookie: str) -> dict[str, Any]:

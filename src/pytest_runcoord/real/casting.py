@@ -11,10 +11,11 @@ from typing import Any
 from pytest_runcoord.processes import Handled, Place, SignalSent
 from pytest_runcoord.processes.plans import Plan
 from pytest_runcoord.processes.process import signal_number
-from pytest_runcoord.real.actors import SCALE, Company, RealProcess, RealShim, words_of
+from pytest_runcoord.real.actors import SCALE, Company, Ordered, RealProcess, RealShim, words_of
 from pytest_runcoord.real.forking import command
 from pytest_runcoord.real.stage import Stage, StageFailed
 from pytest_runcoord.world_errors import CannotBeReal
+from runcoord.ports import Scope
 
 COOKIE = "RUNCOORD_COOKIE"
 HANDED_OVER = "RUNCOORD_HANDED_OVER"
@@ -186,22 +187,20 @@ class Casting:
     def prepare(self, stage: Stage, data: Mapping[str, Any]) -> dict[str, Any]:
         """An owner launches a command: give it the command line of the puppet that plays it."""
         world, cookie = self.world, data["cookie"]
-        order = SimpleNamespace(
-            cookie=cookie, environment=data["environment"], program=data["program"], words=None, plan=None
-        )
+        order = Ordered(cookie, data["environment"], data["program"], Scope(data["scope"]))
         world.launching[cookie] = order
         plan = world.programs.get(data["program"])
         if plan is None:
             return {"argv": [], "scale": SCALE}
         order.plan = plan
-        order.words, order.keys = self._words(plan, True, cookie)
-        stage.ask("plans", plans=flat(order.words))
-        return {"argv": command(stage.path, order.words["label"]), "scale": SCALE}
+        order.words, order.keys = words, _ = self._words(plan, True, cookie)
+        stage.ask("plans", plans=flat(words))
+        return {"argv": command(stage.path, words["label"]), "scale": SCALE}
 
     def began(self, stage: Stage, cookie: str) -> None:
         """The gate is open: the command begins, and its tree comes about."""
         order = self.world.launching[cookie]
-        if order.words is None:
+        if order.words is None or order.plan is None:
             return
         stage.ask("await", labels=order.keys)
         self.look(stage, 0.0)
@@ -210,9 +209,9 @@ class Casting:
         place = shim.process.place if shim is not None else Place()
         about = SimpleNamespace(run=run, place=place, environment=dict(order.environment))
         parent = None if shim is None else shim.process
-        self.take_on(stage, order.plan, order.words, parent, about, shimmed=True)
+        leader = self.take_on(stage, order.plan, order.words, parent, about, shimmed=True)
         if shim is not None:
-            shim.executed = True
+            shim.leader, shim.executed = leader, True
 
     def _adopt(self, stage: Stage, told: Mapping[str, Any]) -> None:
         """Somebody who is no puppet carries a cookie: a shim, or a command behind its gate."""
@@ -229,7 +228,7 @@ class Casting:
         shim = self.world.real_shims.get(cookie)
         environment = {COOKIE: told["cookies"]}
         if shim is not None and told["parent"] == shim.process.pid:
-            self.enter(
+            shim.leader = self.enter(
                 stage,
                 told,
                 program,

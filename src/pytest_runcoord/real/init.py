@@ -352,5 +352,6 @@ class Init:
             "state": stat[0] if here else "",
             "parent": int(stat[1]) if here else 0,
             "group": int(stat[2]) if here else 0,
+            "session": int(stat[3]) if here else 0,
             "heard": heard,
         }

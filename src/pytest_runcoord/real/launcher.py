@@ -27,6 +27,7 @@ class NamedLauncher:
             program=order.argv[0],
             cookie=order.cookie,
             environment=dict(order.environment),
+            scope=order.scope.value,
         )
         scale = told["scale"]
         puppet = replace(

@@ -14,7 +14,7 @@ from pytest_runcoord.incarnation import Incarnation, Life
 from pytest_runcoord.process_world import ProcessWorld
 from pytest_runcoord.processes import Place, Sight, SignalSent
 from pytest_runcoord.processes.plans import Plan
-from pytest_runcoord.real.actors import RealProcess, RealShim
+from pytest_runcoord.real.actors import Ordered, RealProcess, RealShim
 from pytest_runcoord.real.casting import Casting
 from pytest_runcoord.real.machine import SCAN
 from pytest_runcoord.real.stage import Stage
@@ -49,7 +49,7 @@ class RealProcessWorld(ProcessWorld):
         self._due: list[float] = []
         self._groups: dict[int, list[RealProcess]] = {}
         self.real_shims: dict[str, RealShim] = {}
-        self.launching: dict[str, Any] = {}
+        self.launching: dict[str, Ordered] = {}
         """Orders under way or carried out, by cookie."""
 
     # --- stages and owners ---

@@ -135,6 +135,8 @@ class ShimTree:
             if self._status is not None:
                 self._take_terminal_back()
                 return Ending(self._status, interrupted=self._interruptions > 0)
+            if self._closed:
+                raise ProcessGone("the tree was closed before its command was heard to end")
             if self._stopped:
                 self._follow_the_stop()
             if self._gone:

@@ -257,7 +257,7 @@ RESTORING: list[Defect] = [
     Defect(
         "core-bare-left-true",
         "A stop at the last moment makes it a run that did not complete, and its checkout is left as it is.",
-        "answer",
+        "caller-git-usable",
         _recorded_before_it_is_put_back,
         name="last-moment",
         scenario="stopped-at-the-last-moment",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from defects.catalogue import Defect
+from defects.processes_grace import GRACE
 from defects.processes_recovery import RECOVERY
 
-DEFECTS: list[Defect] = [*RECOVERY]
+DEFECTS: list[Defect] = [*GRACE, *RECOVERY]

@@ -73,6 +73,29 @@ MUST_BE_THERE: dict[str, frozenset[str]] = {
             "wall-clock-step-identity",
         }
     ),
+    "depth": frozenset(
+        {
+            "depth-increments",
+            "depth-limit",
+            "depth-malformed",
+            "depth-per-lineage",
+            "live-runs-cap",
+            "max-malformed-or-forged",
+        }
+    ),
+    "git": frozenset(
+        {
+            "bare-before-stays-bare",
+            "caller-is-a-linked-worktree",
+            "core-bare-left-true",
+            "git-dir-escapes",
+            "not-a-checkout",
+            "restore-fails",
+            "snapshot-survives-crash",
+            "success-touches-nothing",
+            "worktrees-registered",
+        }
+    ),
     "outbox": frozenset(
         {
             "empty-destination",

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from runcoord._launching.last_words import read_last_words
+from typing import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from runcoord._launching.last_words import read_last_words
     from runcoord._launching.launcher import ShimLauncher
-else:
 
-    def __getattr__(name: str) -> object:
-        # Found when it is asked for: recovery reads last words also on systems that have no shims.
-        if name != "ShimLauncher":
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        from runcoord._launching.launcher import ShimLauncher
+else:  # recovery reads last words and launches nothing
+    from runcoord._late import LateNames
 
-        return ShimLauncher
+    _NAMES = LateNames(__name__, {"last_words": ("read_last_words",), "launcher": ("ShimLauncher",)})
+    __getattr__ = _NAMES.find
 
 
 __all__ = ["ShimLauncher", "read_last_words"]

@@ -7,6 +7,7 @@ import fcntl
 import os
 import pty
 import select
+import signal
 import subprocess
 import termios
 import time
@@ -71,6 +72,7 @@ def on_a_terminal(argv: Sequence[str], environment: Mapping[str, str], directory
 
     def take() -> None:
         fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it
 
     process = subprocess.Popen(
         argv,

@@ -31,11 +31,17 @@ class _AboutProcesses(Invariant):
             return []
         cookie = processes.cookie_of(run)
         group = self._only_group_of(run)
-        return [
-            each
-            for each in processes.living_of(run)
-            if not was_handed_over(each, cookie) and group in (0, each.group)
-        ]
+        living = processes.living_of(run)
+        for inner in self._runs_inside(run):
+            living += [each for each in processes.living_of(inner) if each.cookies]  # their shims apart
+        return [each for each in living if not was_handed_over(each, cookie) and group in (0, each.group)]
+
+    def _runs_inside(self, run: str) -> list[str]:
+        """Every run that was started in this one, or in one of those."""
+        found, inside = [run], self.world.processes.inside
+        for outer in found:
+            found += [inner for inner, of in inside.items() if of == outer and inner not in found]
+        return found[1:]
 
     def _only_group_of(self, run: str) -> int:
         """The group that a run's teardown is limited to; 0 where it reaches as far as it can."""

@@ -265,6 +265,8 @@ def words_of(plan: Plan, key: Callable[[Plan], str], *, shimmed: bool, cookie: s
         raise CannotBeReal("to a shim of the same user no environment is closed")
     if plan.denies and shimmed:
         raise CannotBeReal("a shim cannot be denied signals to its own tree")
+    if plan.unkillable and shimmed:
+        raise CannotBeReal("a shim waits ten real seconds for what nothing ends")
     if plan.forks_on_scan and shimmed:
         raise CannotBeReal("nobody knows when a shim scans")
     scale = SCALE if shimmed else 0.0

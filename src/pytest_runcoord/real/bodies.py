@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import subprocess
@@ -11,6 +12,7 @@ from typing import Any, Protocol
 
 from pytest_runcoord.incarnation import Incarnation
 from pytest_runcoord.real.actors import RealProcess
+from pytest_runcoord.real.stage import StageFailed
 from pytest_runcoord.world import World
 
 END_SECONDS = 60.0
@@ -95,7 +97,8 @@ class StagedBody:
         return self._gone
 
     def kill(self) -> None:
-        self._process.signal(KILL, ended=True)
+        with contextlib.suppress(StageFailed):  # without its init nothing of a namespace lives
+            self._process.signal(KILL, ended=True)
         self._gone = True
 
     def wait(self) -> None:

@@ -131,6 +131,8 @@ class Casting:
             environment=environment,
             shimmed=shimmed,
         )
+        found: dict[str, str] = stage.ask("environment", member=process.number)["environment"]
+        process.environment = found or environment
         process.ignored = {signal_number(name) for name in plan.ignores}
         process.handled = {signal_number(name): Handled(each) for name, each in plan.handles.items()}
         below = SimpleNamespace(run=about.run, place=about.place, environment=environment)

@@ -6,11 +6,13 @@ Started as ``python -m pytest_runcoord.real.child``; it speaks JSON lines on its
 from __future__ import annotations
 
 import base64
+import json
+import logging
 import os
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -82,6 +84,7 @@ class Child:
     def _carry_out(self, request: dict[str, Any]) -> dict[str, Any]:
         do = request["do"]
         if do == "open":
+            ToldLog(self._ask)
             session = Reference().open(request["owner"], self._world(request))
             self._process = LocalProcess(session)
             return {}
@@ -92,8 +95,7 @@ class Child:
             return {}
         assert self._process is not None
         if do == "call":
-            values = self._process.call(request["verb"], request["args"], request["given"], request["keep"])
-            return {"values": values}
+            return self._call(self._process, request)
         if do == "timers":
             return {"timers": self._list_timers()}
         if do == "tick":
@@ -101,6 +103,20 @@ class Child:
             return {}
         self._process.close()
         return {}
+
+    def _call(self, process: LocalProcess, request: dict[str, Any]) -> dict[str, Any]:
+        """A verb; with ``wears`` under that environment. What the verb changes of it is told."""
+        wears: dict[str, str] | None = request.get("wears")
+        before = dict(os.environ)
+        if wears is not None:
+            _wear(wears)
+        try:
+            values = process.call(request["verb"], request["args"], request["given"], request["keep"])
+        finally:
+            after = dict(os.environ)
+            if wears is not None:
+                _wear(before)
+        return {"values": values, "wears": after if wears not in (None, after) else None}
 
     def _start(self, argv: list[str], environment: dict[str, str]) -> int:
         """Start a process of the scenario, as a program on the library starts one."""
@@ -212,6 +228,29 @@ class Child:
             released, self._released = self._released, threading.Event()
             released.set()
         return message
+
+
+def _wear(environment: dict[str, str]) -> None:
+    os.environ.clear()
+    os.environ.update(environment)
+
+
+class ToldLog(logging.Handler):
+    """Tells the world what the library logs, as the logs of all owners are one."""
+
+    def __init__(self, tell: Callable[[dict[str, Any]], object]) -> None:
+        super().__init__()
+        self._tell = tell
+        logger = logging.getLogger("runcoord")
+        logger.addHandler(self)
+        logger.setLevel(logging.DEBUG)
+        self._plain = frozenset(vars(logging.makeLogRecord({})))
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if threading.current_thread() is threading.main_thread():  # nobody else talks with the world
+            fields = {name: value for name, value in vars(record).items() if name not in self._plain}
+            said = {"name": record.name, "level": record.levelno, "text": record.getMessage()}
+            self._tell({"asks": "log", **said, "fields": json.loads(json.dumps(fields, default=str))})
 
 
 def _described(error: BaseException) -> dict[str, Any]:

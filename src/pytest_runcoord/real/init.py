@@ -22,7 +22,7 @@ from typing import Any
 
 from pytest_runcoord.real import puppet
 from pytest_runcoord.real.forking import fork_incarnation, fork_puppet
-from pytest_runcoord.real.members import Member, exit_code, line_of, stat_of
+from pytest_runcoord.real.members import Member, environment_of, exit_code, line_of, stat_of
 from pytest_runcoord.real.passing import Hung, Packet, put, take
 
 WAIT_SECONDS = 20.0
@@ -64,8 +64,8 @@ class Init:
                     packet = take(self.control)
                     try:
                         answer = self.carry_out(packet)
-                    except OSError as error:
-                        answer = {"failed": f"{packet.value['do']}: {error}"}
+                    except Exception as error:  # noqa: BLE001  the world is told, and goes on
+                        answer = {"failed": f"{packet.value['do']}: {error!r}"}
                     put(self.control, answer)
         os._exit(0)
 
@@ -185,6 +185,9 @@ class Init:
                 return
             if seen is None:
                 return
+            if seen.si_code == os.CLD_TRAPPED:
+                self._meet_at_the_end(seen.si_pid)
+                continue
             if not self.reaping and seen.si_pid in self.by_pid:
                 return
             pid, status = os.waitpid(seen.si_pid, 0)
@@ -193,6 +196,14 @@ class Init:
             if member is not None:
                 member.status = self.statuses[pid]
                 self.note_end(member)
+
+    def _meet_at_the_end(self, pid: int) -> None:
+        """A process that is held is about to end; it stays there for as long as it is held."""
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(pid, WALL)
+        member = self.by_pid.get(pid)
+        if member is None or not member.seized:
+            trace(CONTINUE_TRACE, pid)
 
     def note_end(self, member: Member) -> None:
         if member.ended:
@@ -218,6 +229,8 @@ class Init:
         if do == "plans":
             self.plans.update(ask["plans"])
             return {}
+        if do == "environment":
+            return {"environment": environment_of(self.members[ask["member"]].pid)}
         if do == "puppet":
             return self.start_puppet(ask)
         if do == "await":
@@ -303,14 +316,10 @@ class Init:
 
     def seize(self, member: Member, on: bool) -> dict[str, Any]:
         """Hold a process at the point where it would end: no signal ends it then. Or let it go."""
-        libc = ctypes.CDLL(None, use_errno=True)
-        libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
-        if on and libc.ptrace(SEIZE, member.pid, None, TRACE_EXIT) != 0:
-            return {"failed": f"it cannot be held: {os.strerror(ctypes.get_errno())}"}
+        if on and (number := trace(SEIZE, member.pid, TRACE_EXIT)):
+            return {"failed": f"it cannot be held: {os.strerror(number)}"}
         if not on:
-            with contextlib.suppress(ChildProcessError):
-                os.waitpid(member.pid, WALL | os.WNOHANG)
-            libc.ptrace(CONTINUE_TRACE, member.pid, None, None)
+            trace(CONTINUE_TRACE, member.pid)  # where it is at its end already
         member.seized = on
         return {}
 
@@ -355,3 +364,10 @@ class Init:
             "session": int(stat[3]) if here else 0,
             "heard": heard,
         }
+
+
+def trace(request: int, pid: int, data: int = 0) -> int:
+    """Do something to a traced process; gives the number of the error, 0 for none."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
+    return 0 if libc.ptrace(request, pid, None, data) == 0 else ctypes.get_errno()

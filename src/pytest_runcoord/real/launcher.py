@@ -7,9 +7,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from pytest_runcoord.real.asked import HAS_ENDED, TORN_DOWN
 from runcoord import ShimLauncher
 from runcoord.ports import Ending, Launcher, LaunchOrder, Processes, ProcessIdentity, TeardownReport, Tree
 
+HEARD_SECONDS = 5.0
+"""Real time until a shim has said that its command, which has ended, has."""
 Announce = Callable[..., Mapping[str, Any]]
 
 
@@ -43,6 +46,7 @@ class NamedTree:
 
     def __init__(self, inner: Tree, cookie: str, announce: Announce, scale: float) -> None:
         self._inner, self._cookie, self._announce, self._scale = inner, cookie, announce, scale
+        self._torn_down = False
         self.interruptions, self.wake, self.hurry = inner.interruptions, inner.wake, inner.hurry
 
     @property
@@ -59,11 +63,17 @@ class NamedTree:
         self._announce("after-gate", cookie=self._cookie)
 
     def wait(self, seconds: float) -> Ending | None:
-        return self._inner.wait(seconds * self._scale)
+        ended = self._announce(HAS_ENDED, cookie=self._cookie)["ended"]
+        return self._inner.wait(HEARD_SECONDS if ended else seconds * self._scale)
 
     def tear_down(self, grace: float) -> TeardownReport:
         self._announce("before-teardown")
-        return self._inner.tear_down(grace * self._scale)
+        report = self._inner.tear_down(grace * self._scale)
+        if not self._torn_down:
+            self._torn_down = True
+            fates = sorted({each.fate.value for each in report.processes})
+            self._announce(TORN_DOWN, cookie=self._cookie, grace=grace, fates=fates)
+        return report
 
     def close(self, recorded: bool = True) -> None:
         self._inner.close(recorded)

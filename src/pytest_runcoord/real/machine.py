@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NoReturn
 
+from pytest_runcoord.real.asked import SCAN
 from runcoord.errors import ProbeFailed, ProcessGone, SignalDenied
 from runcoord.ports import (
     Guarantees,
@@ -25,8 +26,6 @@ from runcoord.ports import (
 
 BETWEEN = "/"
 """Between the host's own id and the name of the scenario's machine."""
-SCAN = "scan"
-"""Asked for before the result of a scan is given: what it may not show."""
 
 
 def _nowhere(moment: str, **data: object) -> Mapping[str, Any]:

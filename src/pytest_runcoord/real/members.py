@@ -60,6 +60,16 @@ def exit_code(pidfd: int) -> int | None:
     return os.waitstatus_to_exitcode(struct.unpack_from("<i", room, 60)[0]) if mask & INFO_EXIT else None
 
 
+def environment_of(pid: int) -> dict[str, str]:
+    """The environment that a process was executed with; empty where it cannot be read."""
+    try:
+        lines = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    except OSError:
+        return {}
+    pairs = (each.partition(b"=") for each in lines if b"=" in each)
+    return {os.fsdecode(name): os.fsdecode(value) for name, _, value in pairs}
+
+
 def line_of(pid: int) -> str:
     """The line of cookies in the environment of a process; empty without, or where it cannot be read."""
     try:

@@ -15,8 +15,8 @@ from pytest_runcoord.process_world import ProcessWorld
 from pytest_runcoord.processes import Place, Sight, SignalSent
 from pytest_runcoord.processes.plans import Plan
 from pytest_runcoord.real.actors import Ordered, RealProcess, RealShim
+from pytest_runcoord.real.asked import HAS_ENDED, SCAN, TORN_DOWN
 from pytest_runcoord.real.casting import Casting
-from pytest_runcoord.real.machine import SCAN
 from pytest_runcoord.real.stage import Stage
 from pytest_runcoord.real.table import RealTable
 from pytest_runcoord.reference import STORE_NAME
@@ -226,6 +226,11 @@ class RealProcessWorld(ProcessWorld):
             holder = self._holder(incarnation, data["pid"])
             denied = holder is not None and (holder.denied is None or data["signal"] in holder.denied)
             return {"denied": denied}
+        if moment == HAS_ENDED:
+            shim = self.real_shims.get(data["cookie"])
+            return {"ended": shim is not None and shim.leader is not None and shim.leader.ended}
+        if moment == TORN_DOWN:
+            self.world.time.wait(self._time_of_teardown(data))
         if moment == SCAN:
             stage = self._stage_of(incarnation)
             self.casting.fork_behind(stage)
@@ -236,6 +241,15 @@ class RealProcessWorld(ProcessWorld):
             ]
             return {"hidden": hidden, "fault": self.real_table.scan_fault}
         return {}
+
+    def _time_of_teardown(self, data: Mapping[str, Any]) -> float:
+        """Seconds of the scenario that a teardown took: the grace when it was used up, else what those who
+        ended after a signal needed for that."""
+        if "killed" in data["fates"]:
+            return float(data["grace"])
+        tree = [each for each in self.casting.everyone if each.run == self.run_of(data["cookie"])]
+        needed = [each.handled[signal.SIGTERM].seconds for each in tree if signal.SIGTERM in each.handled]
+        return min([float(data["grace"]), *needed]) if needed else 0.0
 
     def sent(self, by: str, process: RealProcess, data: Mapping[str, Any]) -> None:
         """A signal was sent, or tried; what it does is waited for at the next look."""

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import base64
+import logging
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from pytest_runcoord.incarnation import Incarnation, Life, Process
 from pytest_runcoord.probed_ports import Crashed, NeverReturns, NoAnswer
+from pytest_runcoord.real.asked import ASKED
 from pytest_runcoord.real.bodies import body_of
-from pytest_runcoord.real.machine import SCAN
 from pytest_runcoord.real.wire import Wire, WireClosed, WireTimeout
 from pytest_runcoord.reference import Reference
 from pytest_runcoord.subject import Timer
@@ -52,6 +54,7 @@ class RemoteProcess:
         self._counters = Counters()
         self._timers: dict[int, RemoteTimer] = {}
         self._calls = 0
+        self._environment = dict(os.environ)
         self._stderr = Path(world.directory) / f"{incarnation.owner}-{incarnation.number}.stderr"
         self._body = body_of(world, incarnation, self._stderr)
         self._wire = Wire(self._body.read, self._body.write, ANSWER_SECONDS)
@@ -73,7 +76,14 @@ class RemoteProcess:
             raise
 
     def call(self, verb: str, args: Mapping[str, Any], given: str = "", keep: str = "") -> dict[str, Any]:
-        answer = self._ask({"do": "call", "verb": verb, "args": dict(args), "given": given, "keep": keep})
+        request = {"do": "call", "verb": verb, "args": dict(args), "given": given, "keep": keep}
+        worn = dict(os.environ)
+        if worn != self._environment:  # for this call, by the step that asks for it
+            request["wears"] = worn
+        answer = self._ask(request)
+        if answer["wears"] is not None:
+            os.environ.clear()
+            os.environ.update(answer["wears"])
         values: dict[str, Any] = answer["values"]
         return values
 
@@ -171,6 +181,9 @@ class RemoteProcess:
         try:
             if asks == "reach":
                 return self._reach(request["moment"], request["data"])
+            if asks == "log":
+                self._log(request)
+                return {}
             if asks == "ends":
                 self._processes.wait_for(self._incarnation, request["pids"], request["seconds"])
                 return {}
@@ -186,9 +199,22 @@ class RemoteProcess:
             self.kill()
             raise
 
+    def _log(self, said: dict[str, Any]) -> None:
+        if "logbook" in vars(self._world):  # otherwise nobody reads it
+            record = logging.makeLogRecord(
+                {
+                    "name": said["name"],
+                    "levelno": said["level"],
+                    "levelname": logging.getLevelName(said["level"]),
+                    "msg": said["text"],
+                    **said["fields"],
+                }
+            )
+            self._world.logbook.emit(record)
+
     def _reach(self, moment: str, data: dict[str, Any]) -> dict[str, Any]:
         told: dict[str, Any] = self._processes.announced(self._incarnation, moment, data)
-        self._world.reach(self._incarnation, "" if moment == SCAN else moment, data)
+        self._world.reach(self._incarnation, "" if moment in ASKED else moment, data)
         return told or self._processes.met_there(self._incarnation, moment, data)
 
     def _offer(self, message: dict[str, Any], patience: float | None) -> dict[str, Any]:

@@ -14,6 +14,7 @@ import select
 import signal
 import socket
 import sys
+import traceback
 
 from pytest_runcoord.real import init
 from pytest_runcoord.real.namespaces import die_with_parent, enter_new, mount_own_proc
@@ -89,7 +90,10 @@ def _begin(end: socket.socket, path: str) -> None:
     except OSError as error:
         put(end, {"impossible": str(error)})
         return
-    init.Init(end, path).serve()
+    try:
+        init.Init(end, path).serve()
+    except Exception:  # noqa: BLE001  whoever runs the scenarios sees it on their standard error
+        traceback.print_exc()
 
 
 if __name__ == "__main__":

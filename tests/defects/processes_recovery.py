@@ -26,6 +26,7 @@ from runcoord._core.teardown import Membership, TeardownReport
 from runcoord._deaths import Deaths
 from runcoord._ending_trees import Trees
 from runcoord._probing import Probes
+from runcoord._supervisor.command import CommandRun
 from runcoord.errors import StoreError
 
 # --- orphans -------------------------------------------------------------------------------------
@@ -110,6 +111,17 @@ def _a_failed_audit_ends_the_sweep(patch: pytest.MonkeyPatch) -> None:
             raise StoreError("the intent could not be written", remedy="Look at the store.")
 
     patch.setattr(Cleaner, "_kill", kill)
+
+
+def _own_teardown_waits_for_the_store(patch: pytest.MonkeyPatch) -> None:
+    """An owner ends its own tree only when it could write down that it is about to."""
+    right = CommandRun._torn_down
+
+    def torn_down(self: CommandRun) -> TeardownReport | None:
+        self.execution.progress("about to end the tree")
+        return right(self)
+
+    patch.setattr(CommandRun, "_torn_down", torn_down)
 
 
 def _nothing_of_what_may_be_written(patch: pytest.MonkeyPatch) -> None:
@@ -360,6 +372,14 @@ RECOVERY = [
         "recover",
         _a_failed_audit_ends_the_sweep,
         name="ends-the-sweep",
+    ),
+    Defect(
+        "audit-fails",
+        "An owner's own running tree is not ended when the store refuses a write.",
+        "interrupt",
+        _own_teardown_waits_for_the_store,
+        name="own-tree",
+        scenario="own-tree-needs-no-audit",
     ),
     Defect(
         "audit-fails",

@@ -124,6 +124,18 @@ def test_a_tree_that_is_let_go_while_its_shim_is_still_starting_leaves_nothing(g
     await_nothing_left(order.cookie)
 
 
+def test_a_tree_that_was_let_go_is_not_torn_down_from_here_any_more(grove: Grove) -> None:
+    tree = grove.shell(f"echo member $$ > $EARS; {SLEEP}", "member")
+    tree.close()
+    with pytest.raises(ProcessGone, match="was closed"):
+        tree.tear_down(5)
+    grove.ears.await_ends()
+    closed = ShimLauncher().launch(grove.order("true"))
+    assert closed.leader.pid != closed.shim.pid
+    closed.close()
+    assert closed.tear_down(5).emptied, "its gate was never opened, and its shim is gone"
+
+
 def test_the_waiting_command_and_its_shim_carry_the_cookie(grove: Grove) -> None:
     order = grove.order("sh", "-c", "true")
     tree = ShimLauncher().launch(order)

@@ -187,10 +187,13 @@ class ShimTree:
 
     def tear_down(self, grace: float) -> TeardownReport:
         """See :meth:`runcoord.ports.Tree.tear_down`. Raises :class:`~runcoord.errors.InvalidRequest` for a
-        grace below 0 or above 300 seconds; then nothing is signalled."""
+        grace below 0 or above 300 seconds, and :class:`~runcoord.errors.ProcessGone` for a tree that was
+        closed before; then nothing is signalled from here."""
         if self._report is not None:
             return self._report
         require_grace(grace)
+        if self._closed:
+            raise ProcessGone("the tree was closed, so its shim tears it down and nobody is told how")
         self._take_terminal_back()
         if self._asked_until is None:
             self._asked_until = time.monotonic() + grace + KILL_SECONDS + 2 * SCAN_SECONDS + REPORT_SECONDS
@@ -231,6 +234,8 @@ class ShimTree:
         if shim is not None and soon:
             with contextlib.suppress(ProcessError):
                 self._processes.wait([shim], SHIM_END_SECONDS)
+                if shim.ended() and self._report is None:
+                    self._report = TeardownReport(emptied=True)  # its gate was never opened
         for pin in self._pins.values():
             pin.close()
         if soon or self._terminal is None:

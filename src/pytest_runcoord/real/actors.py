@@ -89,8 +89,19 @@ class RealProcess:
     scans: int = 0
     """Scans behind each of which it still has a child."""
     killed_by: str = ""
+    first_thread_ended: bool = False
+    """Then the kernel tells others than its parent how that one ended, not how the process did."""
 
     # --- what is true ---
+
+    def see(self, told: Mapping[str, Any]) -> None:
+        """Take in what the stage says of it."""
+        ending = [number for number, _ in told["heard"] if number not in self.dispositions]
+        if self.first_thread_ended and told["ended"] and told["status"] in (0, None) and ending:
+            told = {**told, "status": -ending[-1]}
+        elif self.first_thread_ended and self.seen["ended"]:
+            told = {**told, "status": self.seen["status"]}
+        self.seen = told
 
     @property
     def ended(self) -> bool:
@@ -240,6 +251,8 @@ class Ordered:
     environment: dict[str, str]
     program: str
     scope: Scope
+    grace: float
+    """Seconds of the scenario."""
     plan: Plan | None = None
     words: dict[str, Any] | None = None
     keys: list[str] = field(default_factory=list)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any
 
-from pytest_runcoord.processes import Handled, Place, SignalSent
+from pytest_runcoord.processes import Handled, NumberTaken, Place, SignalSent
 from pytest_runcoord.processes.plans import Plan
 from pytest_runcoord.processes.process import signal_number
 from pytest_runcoord.real.actors import SCALE, Company, Ordered, RealProcess, RealShim, words_of
@@ -56,6 +56,8 @@ class Casting:
             self._start(stage, words, parent, environment or {}, pid)
             stage.ask("await", labels=keys)
         except StageFailed as failed:
+            if pid:
+                raise NumberTaken(str(failed)) from failed
             raise CannotBeReal(f"{plan.name}: {failed}") from failed
         self.look(stage, 0.0)
         about = SimpleNamespace(
@@ -148,6 +150,7 @@ class Casting:
             raise CannotBeReal("an environment that cannot be read, but whose process can be looked at")
         if plan.first_thread_ended:
             process.tell("end_first_thread")
+            process.first_thread_ended = True
         if plan.stopped:
             self.world.real_table.send_quietly(process, signal.SIGSTOP)
         if plan.unkillable:
@@ -189,7 +192,7 @@ class Casting:
     def prepare(self, stage: Stage, data: Mapping[str, Any]) -> dict[str, Any]:
         """An owner launches a command: give it the command line of the puppet that plays it."""
         world, cookie = self.world, data["cookie"]
-        order = Ordered(cookie, data["environment"], data["program"], Scope(data["scope"]))
+        order = Ordered(cookie, data["environment"], data["program"], Scope(data["scope"]), data["grace"])
         world.launching[cookie] = order
         plan = world.programs.get(data["program"])
         if plan is None:
@@ -260,7 +263,7 @@ class Casting:
                 if each["gate"]:
                     self._adopt(stage, each)
                 continue
-            process.seen = each
+            process.see(each)
         for each in members:
             process = self._known.get((id(stage), each["number"]))
             if process is not None:

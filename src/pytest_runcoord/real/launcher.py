@@ -31,6 +31,7 @@ class NamedLauncher:
             cookie=order.cookie,
             environment=dict(order.environment),
             scope=order.scope.value,
+            grace=order.grace,
         )
         scale = told["scale"]
         puppet = replace(

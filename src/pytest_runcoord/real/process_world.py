@@ -247,9 +247,22 @@ class RealProcessWorld(ProcessWorld):
         ended after a signal needed for that."""
         if "killed" in data["fates"]:
             return float(data["grace"])
-        tree = [each for each in self.casting.everyone if each.run == self.run_of(data["cookie"])]
+        tree = self._tree_of(data["cookie"])
         needed = [each.handled[signal.SIGTERM].seconds for each in tree if signal.SIGTERM in each.handled]
         return min([float(data["grace"]), *needed]) if needed else 0.0
+
+    def _time_of_shim(self, shim: RealProcess) -> float:
+        """The same of a teardown that nobody reported on: its shim was alone."""
+        cookie = next(cookie for cookie, each in self.real_shims.items() if each.process is shim)
+        killed = any(each.seen["status"] == -signal.SIGKILL for each in self._tree_of(cookie))
+        fates = ["killed"] if killed else []
+        return self._time_of_teardown(
+            {"cookie": cookie, "grace": self.launching[cookie].grace, "fates": fates}
+        )
+
+    def _tree_of(self, cookie: str) -> list[RealProcess]:
+        run = self.run_of(cookie)
+        return [each for each in self.casting.everyone if each.run == run]
 
     def sent(self, by: str, process: RealProcess, data: Mapping[str, Any]) -> None:
         """A signal was sent, or tried; what it does is waited for at the next look."""
@@ -267,10 +280,14 @@ class RealProcessWorld(ProcessWorld):
         self.changed()
         self.settle()
         awaited = [each for pid in pids if (each := self._holder(incarnation, pid)) is not None]
+        shims = [each for each in awaited if each.is_shim and not each.seen["ended"]]
         end = _now() + SHIM_SECONDS
-        while any(each.is_shim and not each.seen["ended"] for each in awaited) and _now() < end:
+        while any(not each.seen["ended"] for each in shims) and _now() < end:
             self.changed()
             self.settle(TURN_SECONDS)
+        took = [self._time_of_shim(each) for each in shims if each.seen["ended"]]
+        if took:
+            self.world.time.wait(min(seconds, max(took)))
         if all(each.seen["ended"] for each in awaited):
             return
         here = self.world.clock.boottime()

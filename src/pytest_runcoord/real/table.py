@@ -18,8 +18,18 @@ class RealTable:
 
     def __init__(self, world: Company) -> None:
         self._world = world
-        self.scan_fault = ""
-        """What every scan meets."""
+        self._scan_fault = ""
+
+    @property
+    def scan_fault(self) -> str:
+        """What every scan of an owner meets."""
+        return self._scan_fault
+
+    @scan_fault.setter
+    def scan_fault(self, fault: str) -> None:
+        if fault and any(each.alive for each in self._world.real_shims.values()):
+            raise CannotBeReal("a shim sees its own tree")
+        self._scan_fault = fault
 
     @property
     def everyone(self) -> list[RealProcess]:

@@ -3,75 +3,39 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from defects.catalogue import Defect
+from defects.processes_mistaken import (
+    Breaks,
+    Look,
+    for_ever,
+    kills_by_number,
+    sees_strangers_as,
+    unknown_is,
+    unknown_is_death,
+)
 from pytest_runcoord.processes import pinned, port
-from runcoord import _deaths, _probing
+from runcoord import _probing
 from runcoord._cleaning import Cleaner
 from runcoord._core import identity as identities
 from runcoord._core import process_rules
-from runcoord._core.cleanup import Found, Seen, Sight
+from runcoord._core.cleanup import Seen, Sight
 from runcoord._core.decide import _RULES
 from runcoord._core.identity import Habitat, Likeness, ProcessIdentity, UnknownIdentity
 from runcoord._core.records import Identity
 from runcoord._core.requests import RecordProcesses
-from runcoord._core.teardown import Fate, ProcessReport, TeardownReport
-from runcoord._ending_trees import Trees
 from runcoord._probing import Probes
 from runcoord._registration import Registration
 from runcoord.errors import InvalidRequest
 from runcoord.ports import Clock
 
-KILL = 9
 PROGRAM = "agent"
 """What runs start, in the scenario about programs of one name."""
-Look = Callable[[Probes, Identity], Seen]
-Breaks = Callable[[pytest.MonkeyPatch], None]
-
-
-# --- the number alone ----------------------------------------------------------------------------
-
-
-def kills_by_number(patch: pytest.MonkeyPatch, is_meant: Callable[[str], bool] = lambda name: True) -> None:
-    """Whoever has the recorded pid, and a name that fits, is taken for the recorded process and killed."""
-
-    def look(self: Probes, identity: Identity) -> Seen:
-        pid = identity.pid
-        if pid is None:
-            return Seen(Sight.UNKNOWN)
-        there = whoever(self.table, pid)
-        if there is None or there.ended() or not is_meant(there.process.name):
-            return Seen(Sight.GONE)
-        return Seen(Sight.SAME)
-
-    def tear_down(self: Trees, found: Sequence[Found]) -> TeardownReport:
-        ended = []
-        for each in found:
-            pid = each.process.identity.pid
-            there = whoever(self._probes.table, pid) if each.seen.sight is Sight.SAME and pid else None
-            if there is not None and pid is not None:
-                there.signal(KILL)
-                ended.append(ProcessReport(pid, Fate.KILLED))
-        return TeardownReport(True, tuple(ended), len(ended))
-
-    patch.setattr(Probes, "look", look)
-    patch.setattr(Trees, "tear_down", tear_down)
-    patch.setattr("runcoord._core.cleanup.same", _same_by_number)
-
-
-def _same_by_number(found: Sequence[Found]) -> tuple[Any, ...]:
-    return tuple(each.process.identity for each in found if each.seen.sight is Sight.SAME)
-
-
-def whoever(table: Any, pid: int) -> pinned.SimPinned | None:
-    """Whoever has a pid here and now, as ``os.kill`` finds him: nothing is asked about who it is."""
-    process = table.table.at(table.process.place, pid)
-    return None if process is None else pinned.SimPinned(table, process, "")
 
 
 def _kills_by_name(patch: pytest.MonkeyPatch) -> None:
@@ -88,31 +52,6 @@ def _start_proves(patch: pytest.MonkeyPatch) -> None:
         return Likeness.SAME if equal else Likeness.DIFFERENT
 
     patch.setattr(pinned, "compare", compare)
-
-
-def sees_strangers_as(sight: Sight) -> Breaks:
-    """What is known to be somebody else's pid counts as ``sight``."""
-
-    def breaks(patch: pytest.MonkeyPatch) -> None:
-        right = Probes.look
-
-        def look(self: Probes, identity: Identity) -> Seen:
-            seen = right(self, identity)
-            return Seen(sight, why=seen.why) if seen.sight is Sight.STRANGER else seen
-
-        patch.setattr(Probes, "look", look)
-
-    return breaks
-
-
-def for_ever(breaks: Breaks) -> Breaks:
-    """The same, and the number of attempts is not bounded."""
-
-    def both(patch: pytest.MonkeyPatch) -> None:
-        breaks(patch)
-        patch.setattr("runcoord._core.cleanup.CLEANUP_ATTEMPTS", 10**9)
-
-    return both
 
 
 # --- values that drift ---------------------------------------------------------------------------
@@ -170,20 +109,6 @@ def _since_the_epoch(start: int, clock: Clock) -> int:
     return round(clock.wall() - clock.boottime() + start / 100)
 
 
-def unknown_is(sight: Sight) -> Breaks:
-    """A record that cannot be understood counts as ``sight``."""
-
-    def breaks(patch: pytest.MonkeyPatch) -> None:
-        right = Probes.look
-
-        def look(self: Probes, identity: Identity) -> Seen:
-            return Seen(sight) if isinstance(identity, UnknownIdentity) else right(self, identity)
-
-        patch.setattr(Probes, "look", look)
-
-    return breaks
-
-
 # --- where it was recorded -----------------------------------------------------------------------
 
 
@@ -220,11 +145,6 @@ def _boot_tells_nothing(patch: pytest.MonkeyPatch) -> None:
         return Likeness.UNKNOWN if place is Likeness.DIFFERENT else place
 
     patch.setattr(_probing, "same_place", same_place)
-
-
-def unknown_is_death(patch: pytest.MonkeyPatch) -> None:
-    """That nothing can be told of an owner counts as proof that it is dead."""
-    patch.setitem(_deaths._OF_SIGHT, Sight.UNKNOWN, _deaths.Vitality.DEAD)
 
 
 def _accepts_any_number(patch: pytest.MonkeyPatch) -> None:
@@ -407,6 +327,14 @@ IDENTITY = [
         _first_bad_number_ends_the_round,
         name="ends-the-round",
         scenario="pid-out-of-range-found-stored",
+    ),
+    Defect(
+        "pid-out-of-range",
+        "A stored record that means the sweeping process makes it signal itself.",
+        "no-stranger-signalled",
+        kills_by_number,
+        name="itself",
+        scenario="own-process-found-stored",
     ),
     Defect(
         "identity-format-changes",

@@ -8,6 +8,7 @@ from typing import Any
 
 from pytest_runcoord.reference import STORE_NAME
 from pytest_runcoord.scenario import Step
+from pytest_runcoord.verbs.process_words import ANY_PROCESS
 from pytest_runcoord.vocabulary import Argument, Count, Json, Name, Registry, Text
 from pytest_runcoord.world import ScenarioMistake, World
 from runcoord.ports import Fate, LastWords, ProcessReport, TeardownReport
@@ -29,6 +30,7 @@ def _register_stored(registry: Registry) -> None:
             Argument("run", Name("run", free=True), "whose processes", required=True),
             Argument("of", Name("process"), "only this process; all that were recorded otherwise"),
             Argument("set", Json(), "fields of the identity, with their values; null takes a field away"),
+            Argument("like", ANY_PROCESS, "the identity of this process, or owner, in its place"),
             Argument("text", Text(may_be_empty=True), "this text in the place of the whole identity"),
         ),
         example="stored_identity: {run: r1, set: {pid: 2147483648}}",
@@ -47,7 +49,9 @@ def _register_stored(registry: Registry) -> None:
             if not chosen:
                 raise ScenarioMistake(f"no process of {run} is recorded" + (f" as {of}" if of else ""))
             for number, text in chosen:
-                changed = _changed(text, step.args["set"] or {})
+                like = step.args["like"]
+                taken = text if like is None else json.dumps(_identity(world, like))
+                changed = _changed(taken, step.args["set"] or {})
                 connection.execute(
                     "UPDATE processes SET identity = ? WHERE run_id = ? AND number = ?",
                     (changed if step.args["text"] is None else step.args["text"], run, number),
@@ -56,6 +60,15 @@ def _register_stored(registry: Registry) -> None:
             connection.close()
         world.changed = True
         world.history.add("world", "disk", "another identity", run=run)
+
+
+def _identity(world: World, label: str) -> dict[str, Any]:
+    """What would be recorded of a process, by itself."""
+    process = world.processes.find(label)
+    near = next(
+        each for each in world.owners.values() if world.processes.place_of(each.owner) == process.place
+    )
+    return world.processes.seat(near).processes.identity_of(process).document()
 
 
 def _changed(text: str, fields: dict[str, Any]) -> str:

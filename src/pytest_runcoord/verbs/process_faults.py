@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from pytest_runcoord.process_world import ProcessWorld
 from pytest_runcoord.processes import Handled, Ignored, NumberTaken, SimProcess, signal_number
-from pytest_runcoord.processes.plans import plant
+from pytest_runcoord.processes.shim import SimShim
 from pytest_runcoord.scenario import Given, Step
 from pytest_runcoord.verbs.process_words import (
     ANY,
@@ -128,14 +129,14 @@ def _register_numbers(registry: Registry) -> None:
     def recycle_pid(world: World, step: Step) -> None:
         processes = world.processes
         before, label = processes.find(step.args["of"]), step.args["to"]
-        earlier_boot = before not in processes.table.everyone
+        earlier_boot = not world.real and before not in processes.table.everyone
+        _require_reapable(processes, before)
         processes.table.exit(before, 0)
         processes.table.reap(before)
         same = step.args["start"] == "same-tick"
         start = before.start if same else max(before.start + 1, processes.table.ticks())
         try:
-            stranger = plant(
-                processes.table,
+            stranger = processes.plant(
                 plan_of(step.args, label),
                 None,
                 place=before.place,
@@ -166,6 +167,15 @@ def _register_numbers(registry: Registry) -> None:
             world.processes.find(step.args["process"]).reaps_after = until
         else:
             world.processes.table.set_init_reaping(until)
+
+
+def _require_reapable(processes: ProcessWorld, process: SimProcess) -> None:
+    """A shim reaps the command that it leads last: before that the kernel gives its pid to nobody."""
+    for shim in processes.shims():
+        if isinstance(shim, SimShim) and process is shim.leader and shim.alive:
+            raise ScenarioMistake(
+                f"{process.label} is kept by its shim until that ends", "Kill the shim first: kill_shim."
+            )
 
 
 def _register_signals(registry: Registry) -> None:

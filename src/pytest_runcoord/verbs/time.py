@@ -17,7 +17,11 @@ from pytest_runcoord.world import ScenarioMistake, World
 
 def register(registry: Registry) -> None:
     """Register the verbs of this group."""
+    _register_clocks(registry)
+    _register_readings(registry)
 
+
+def _register_clocks(registry: Registry) -> None:
     @registry.step(
         "advance",
         group="clocks",
@@ -70,6 +74,8 @@ def register(registry: Registry) -> None:
         world.clock.reboot()
         world.processes.power_off = False
 
+
+def _register_readings(registry: Registry) -> None:
     @registry.step(
         "tz",
         group="clocks",

@@ -182,12 +182,13 @@ def test_a_signal_while_the_store_is_locked_ends_it_before_anything_begins(place
     place.run("true")
     with contextlib.closing(sqlite3.connect(place.store)) as other:
         other.execute("BEGIN IMMEDIATE")
-        process = place.begin("run", "--", "touch", "executed")
+        process = place.begin("run", "--report", "r.json", "--", "touch", "executed")
         until(lambda: len(place.alive()) >= 3, "runcoord, its shim, the command behind its gate")
         process.send_signal(signal.SIGTERM)
         done = finished(process)
         other.rollback()
-    assert (done.code, done.out) == (143, "")
+    assert (done.code, done.said) == (143, ["runcoord: told to end by SIGTERM (15) before the command began"])
+    assert report_of(place.work / "r.json")["exit_status"] == 143
     assert not (place.work / "executed").exists()
     assert (len(place.runs()), place.folders) == (1, [])
 

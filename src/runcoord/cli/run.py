@@ -12,7 +12,7 @@ import click
 from runcoord._core.teardown import Scope
 from runcoord.cli.failures import Failure, usage_failure
 from runcoord.cli.output import json_text
-from runcoord.cli.run_ending import document, failure_of_run, remarks, system_failure
+from runcoord.cli.run_ending import document, failure_of_run, remarks
 from runcoord.cli.run_signals import Signals, ToldToEnd, has_the_terminal, occupy_standard_streams
 from runcoord.cli.session import UTF8, RuncoordCommand, Session, pass_session
 from runcoord.cli.wording import one_line
@@ -162,15 +162,10 @@ def run(
     with Signals() as signals:
         try:
             status = _Run(session, Wishes(**options), command, report, signals).end()
-        except ToldToEnd as told:
-            status = 128 + told.number
-        except RuncoordError as error:
+        except (ToldToEnd, RuncoordError, OSError) as error:
             failure = failure_of_run(error)
             _say_failure(session, failure)
             status = int(failure.exit)
-        except OSError as error:
-            _say_failure(session, system_failure(error))
-            status = FAILED_ITSELF
     raise click.exceptions.Exit(status)
 
 
@@ -214,10 +209,9 @@ class _Run:
             except BaseException:
                 launched.tree.close()
                 raise
-        except RuncoordError as error:
-            self._write(
-                {"error": failure_of_run(error).document(), "exit_status": failure_of_run(error).exit}
-            )
+        except (ToldToEnd, RuncoordError, OSError) as error:
+            failure = failure_of_run(error)
+            self._write({"error": failure.document(), "exit_status": int(failure.exit)})
             raise
         self._tell(report)
         return report.exit_status

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from signal import Signals
 from typing import Any
 
 from runcoord._core.model import Outcome
 from runcoord._supervisor.report import Cause, CommandReport, ExitStatus
 from runcoord.cli.failures import Failure
+from runcoord.cli.run_signals import ToldToEnd
 from runcoord.cli.wording import counted
 from runcoord.errors import (
     CommandNotExecutable,
@@ -24,12 +26,17 @@ NAMED = 5
 """Processes and differences that are named in lines; the report has all."""
 
 
-def failure_of_run(error: RuncoordError) -> Failure:
+def failure_of_run(error: ToldToEnd | RuncoordError | OSError) -> Failure:
     """What kept a command from beginning, with the exit status for it."""
+    if isinstance(error, ToldToEnd):
+        told = f"told to end by {Signals(error.number).name} ({error.number}) before the command began"
+        return Failure("interrupted", told, 128 + error.number)
+    if isinstance(error, OSError):
+        return _system_failure(error)
     return Failure(error.code, error.problem, _status_of(error), error.remedy, error.happened, error.details)
 
 
-def system_failure(error: OSError) -> Failure:
+def _system_failure(error: OSError) -> Failure:
     """The system refused something that runcoord itself needs, such as a file descriptor."""
     what = f"{error.strerror or error}" + (f": {error.filename}" if error.filename else "")
     return Failure("system-error", f"runcoord itself failed: {what}", ExitStatus.FAILED_ITSELF)

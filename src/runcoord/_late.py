@@ -7,9 +7,11 @@ Type checkers read ordinary imports instead, below ``if TYPE_CHECKING``; a test 
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
 from importlib import import_module
-from typing import Any
+
+TYPE_CHECKING = False  # that of typing, the loading of which takes longer than all that is done here
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 class LateNames:
@@ -25,7 +27,7 @@ class LateNames:
         self.place_of = {name: f"{package}.{place}" for place, names in places.items() for name in names}
         self.modules = modules
 
-    def find(self, name: str) -> Any:
+    def find(self, name: str) -> object:
         """What the package's ``__getattr__`` answers; :class:`AttributeError` for a name that it has not."""
         if name in self.modules:
             return import_module(f"{self.package}.{name}")

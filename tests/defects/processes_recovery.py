@@ -39,6 +39,18 @@ def _ends_the_run_alone(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Trees, "tear_down", lambda self, found: TeardownReport(emptied=True))
 
 
+def _finished_is_finished(patch: pytest.MonkeyPatch) -> None:
+    """Recovery is about runs that have not ended."""
+    clean = Cleaner.clean
+
+    def unfinished(self: Cleaner, due: dict[str, str], *more: Any) -> Cleaned:
+        with self._verbs.store.view("read-run") as view:
+            runs = view.load_runs(list(due), [])
+        return clean(self, {run.run_id: due[run.run_id] for run in runs if run.outcome is None}, *more)
+
+    patch.setattr(Cleaner, "clean", unfinished)
+
+
 def _signals_unaudited(patch: pytest.MonkeyPatch) -> None:
     def kill(self: Cleaner, attempt: _Attempt, cleaned: Cleaned) -> None:
         attempt.report = self._trees.tear_down(attempt.found)
@@ -164,6 +176,22 @@ RECOVERY = [
         "outcome-after-quiescence",
         _ends_the_run_alone,
         name="run-alone",
+    ),
+    Defect(
+        "cleanup-pending-does-not-block",
+        "What a finished run left running counts as dealt with, and lives on.",
+        "no-orphan-left",
+        _ends_the_run_alone,
+        name="left-alone",
+        scenario="clean-up-under-timers",
+    ),
+    Defect(
+        "cleanup-pending-does-not-block",
+        "Nobody deals with what a finished run left running.",
+        "converges",
+        _finished_is_finished,
+        name="never-cleaned",
+        scenario="clean-up-under-timers",
     ),
     Defect(
         "orphan-outlives-crash",

@@ -61,6 +61,10 @@ def _broken_is_the_original(patch: Patch) -> None:
     patch.setattr(restoring._Restoration, "_is_repaired", lambda self: False)
 
 
+def _thrown_away_at_once(patch: Patch) -> None:
+    patch.setattr(Keeper, "forget_unless_stored", lambda self, launched, error: self.forget(launched))
+
+
 def _as_it_looked_before(patch: Patch) -> None:
     patch.setattr("runcoord._core.process_rules.require_not_stopped", lambda run: None)
 
@@ -87,6 +91,14 @@ def _drift_is_a_failure(patch: Patch) -> None:
 
 
 KEEPING: list[Defect] = [
+    Defect(
+        "snapshot-survives-crash",
+        "What was written down is thrown away though the run may be in the store.",
+        "git_report",
+        _thrown_away_at_once,
+        name="thrown-away",
+        scenario="nobody-knows-whether-it-was-stored",
+    ),
     Defect(
         "snapshot-survives-crash",
         "The snapshot is known to the process that took it alone.",

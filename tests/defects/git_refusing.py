@@ -140,6 +140,10 @@ def _untold(patch: Patch) -> None:
     patch.setattr(restoring, "_tell", lambda report: None)
 
 
+def _nobody_else_counts(patch: Patch) -> None:
+    patch.setattr(Keeper, "heed_others", lambda self, launched, verbs, run_id, holds: None)
+
+
 def _every_end_restores(patch: Patch) -> None:
     end = command.CommandRun.end
 
@@ -255,5 +259,13 @@ REFUSING: list[Defect] = [
         _every_end_restores,
         name="twice",
         scenario="restored-twice",
+    ),
+    Defect(
+        "restore-fails",
+        "A supervisor that stood still restores what recovery has restored, against what was set since.",
+        "git_value",
+        _nobody_else_counts,
+        name="nobody-else",
+        scenario="restored-by-somebody-else",
     ),
 ]

@@ -8,6 +8,8 @@ from pytest_runcoord.processes import SimProcess
 from pytest_runcoord.subject import RunSeen, Snapshot
 from runcoord.ports import Scope
 
+OWN_TEARDOWNS = frozenset({"tear_down", "settle", "interrupt"})
+"""Verbs with which an owner ends a tree of its own, itself where the shim is gone; that needs no audit."""
 RESULT_WRITTEN = frozenset({"after-defer", "after-recover"})
 """Moments at which what came of a round of signals is durable."""
 RESULTS = frozenset(moment.removeprefix("after-") for moment in RESULT_WRITTEN)
@@ -152,7 +154,7 @@ class AuditBeforeSignal(_AboutProcesses):
 
     def _end_of_verb(self, entry: Entry) -> None:
         bare = self._bare.pop(entry.actor, [])
-        if entry.what != "tear_down":
+        if entry.what not in OWN_TEARDOWNS:
             self._refuse(bare)
         if entry.status == "ok" and entry.actor in self._intended and entry.what in ("recover", "startup"):
             self.fail(

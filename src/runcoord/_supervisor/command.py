@@ -117,9 +117,9 @@ class CommandRun:
             if self.intake.git:
                 keeper.take(launched)
             begun = begin(self.shop.verbs, keeper.beginning(launched), self.intake)
-        except BaseException:
+        except BaseException as error:
             self.tree.close()
-            keeper.forget(launched)
+            keeper.forget_unless_stored(launched, error)
             raise
         self._execution = self.shop.executor.adopt(begun.lease, begun.run)
         try:
@@ -300,6 +300,7 @@ class CommandRun:
         text: str,
     ) -> CommandReport:
         keeper, completed = self.shop.keeper, outcome is Outcome.COMPLETED
+        keeper.heed_others(self.launched, self.shop.verbs, self._run_id, self.execution.holds)
         git = keeper.compare(self.launched) if completed else keeper.restore(self.launched)
         finish = partial(
             self.execution.finish,

@@ -20,7 +20,7 @@ from runcoord._log import say
 from runcoord._supervisor.accepting import Beginning
 from runcoord._supervisor.starting import Launched
 from runcoord._supervisor.tidying import remove, tidy
-from runcoord.errors import LaunchFailed, ProbeFailed
+from runcoord.errors import Happened, LaunchFailed, ProbeFailed, RuncoordError
 
 if TYPE_CHECKING:  # without a checkout nothing of git is loaded
     from runcoord._supervisor.git_state import GitReport
@@ -89,6 +89,21 @@ class Keeper:
 
     # --- afterwards ---
 
+    def heed_others(self, launched: Launched, verbs: RunVerbs, run_id: str, holds: bool) -> None:
+        """Let go of the git state where somebody else has dealt with it: while this process stood still the
+        run may have been recovered, and what its checkout is like since is somebody's wish."""
+        if launched.saved is None:
+            return
+        try:
+            stored = verbs.snapshot(run_id)
+            is_ours = stored is None or stored.state is SnapshotState.TAKEN
+        except RuncoordError as error:
+            say(log, logging.WARNING, "git: nobody can be asked", run=run_id, error=error.problem)
+            is_ours = holds
+        if not is_ours:
+            say(log, logging.WARNING, "git: left to who took the run over", run=run_id)
+            launched.saved = None
+
     def compare(self, launched: Launched) -> Kept:
         """How the git state differs; nothing is written."""
         return self._with_git(launched, "compare")
@@ -126,6 +141,11 @@ class Keeper:
             return None
         state = SnapshotState.RESTORED if report.clean else SnapshotState.REFUSED
         return Snapshot(run_id, str(launched.folder), state, json_of(report.document()))
+
+    def forget_unless_stored(self, launched: Launched, error: BaseException) -> None:
+        """The same for a run that did not get into the store; where that is unknown recovery may need it."""
+        if isinstance(error, RuncoordError) and error.happened is Happened.NO:
+            self.forget(launched)
 
     def forget(self, launched: Launched) -> None:
         """Remove the command's own directory: nobody needs it any more."""

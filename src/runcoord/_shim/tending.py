@@ -125,6 +125,7 @@ class Tending:
         self._heard += piece
         if piece:
             return
+        os.close(self._failure)
         self._executing = False
         words = self._heard.removeprefix(BEGUN).decode("ascii", "replace")
         if words or not self._heard:

@@ -65,6 +65,10 @@ def _thrown_away_at_once(patch: Patch) -> None:
     patch.setattr(Keeper, "forget_unless_stored", lambda self, launched, error: self.forget(launched))
 
 
+def _taken_for_ever(patch: Patch) -> None:
+    patch.setattr(Keeper, "untouched", lambda self, launched, run_id: None)
+
+
 def _as_it_looked_before(patch: Patch) -> None:
     patch.setattr("runcoord._core.process_rules.require_not_stopped", lambda run: None)
 
@@ -171,5 +175,13 @@ KEEPING: list[Defect] = [
         _drift_is_a_failure,
         name="any-drift",
         scenario="harmless-drift-is-reported",
+    ),
+    Defect(
+        "success-touches-nothing",
+        "Of a command that never began the store says for ever that its checkout is to be dealt with.",
+        "git_report",
+        _taken_for_ever,
+        name="never-began",
+        scenario="a-command-that-never-began",
     ),
 ]

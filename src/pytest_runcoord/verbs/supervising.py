@@ -120,6 +120,7 @@ def _register_beginning(registry: Registry) -> None:
             Argument("max_live_runs", Count(0, 1_000_000), "unfinished runs of its lineage, with itself"),
             Argument("names", NAMES, "other names of the variables"),
             Argument("missing", Flag(), "there is no such program", default=False),
+            Argument("broken", Flag(), "it is there, and cannot be executed in the end", default=False),
         ),
         options=("by", "as", "refused", "crash_at"),
         example="supervise: {run: r1, by: gw1, process: build, directory: checkout}",
@@ -206,6 +207,7 @@ def _plan(world: World, step: Step) -> None:
     label = step.args["process"]
     if not step.args["missing"]:
         world.environments.program(label)
+    if not step.args["missing"] and not step.args["broken"]:
         world.processes.programs[label] = plan_of(step.args, label)
     if step.args["shim"] is not None:
         world.processes.shim_names[label] = step.args["shim"]

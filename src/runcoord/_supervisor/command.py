@@ -138,7 +138,10 @@ class CommandRun:
         outcome = Outcome.FAILED if isinstance(error, Exception) else Outcome.INTERRUPTED
         try:
             self.execution.finish(
-                outcome, error=f"it never began: {message_of(error)}", teardown=TeardownReport(emptied=True)
+                outcome,
+                error=f"it never began: {message_of(error)}",
+                teardown=TeardownReport(emptied=True),
+                snapshot=self.shop.keeper.untouched(self.launched, self._run_id),
             )
         except StoreError as failure:
             say(log, logging.WARNING, "outcome not recorded", run=self._run_id, error=str(failure))

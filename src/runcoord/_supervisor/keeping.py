@@ -104,6 +104,12 @@ class Keeper:
             say(log, logging.WARNING, "git: left to who took the run over", run=run_id)
             launched.saved = None
 
+    def untouched(self, launched: Launched, run_id: str) -> Snapshot | None:
+        """What the store is to know of the git state of a command that never began: there was nothing to do."""
+        if launched.saved is None or launched.folder is None:
+            return None
+        return Snapshot(run_id, str(launched.folder), SnapshotState.RESTORED)
+
     def compare(self, launched: Launched) -> Kept:
         """How the git state differs; nothing is written."""
         return self._with_git(launched, "compare")

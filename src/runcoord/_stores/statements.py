@@ -113,7 +113,6 @@ def events_by_ids(count: int) -> str:
 
 # --- lists of runs (those of values begin with seq, to merge them) ---
 _LIVE = "INDEXED BY runs_live WHERE state <> 'finished'"
-_LEASED = f"{_LIVE} AND state IN ('claimed', 'running')"
 _CLEANING = "INDEXED BY runs_live WHERE state = 'finished' AND lease_boot IS NOT NULL"
 _UNKNOWN = (
     "INDEXED BY runs_unknown"
@@ -162,15 +161,19 @@ _NO_PLAUSIBLE_TIME = "(lease_wall - :wall > :cap OR typeof(lease_wall) <> 'real'
 _PAST_ELSEWHERE = f"(lease_wall <= :wall OR {_NO_PLAUSIBLE_TIME})"
 
 
-def _overdue(state: str, elsewhere: str) -> str:
-    """Leased runs of one state whose lease is past (or too far ahead, or no time) on other boots, and those
-    whose lease is missing or no time, so that no clock ever finds it expired."""
+def _leased_elsewhere(state: str, past: str) -> str:
+    """Leased runs of one state whose lease, of another boot, is past, too far ahead or no time."""
     leased = _ids_after(f"{_LIVE} AND state = '{state}'")
     return f"""
-    {leased} AND lease_boot < :boot AND {elsewhere}
+    {leased} AND lease_boot < :boot AND {past}
     UNION ALL
-    {leased} AND lease_boot > :boot AND {elsewhere}
-    UNION ALL
+    {leased} AND lease_boot > :boot AND {past}"""
+
+
+def _no_lease(state: str) -> str:
+    """Leased runs of one state whose lease is missing or no time, so that no clock ever finds it expired."""
+    leased = _ids_after(f"{_LIVE} AND state = '{state}'")
+    return f"""
     {leased} AND lease_boot IS NULL
     UNION ALL
     {leased} AND lease_boot = :boot AND lease_boottime IS NULL
@@ -178,6 +181,7 @@ def _overdue(state: str, elsewhere: str) -> str:
     {leased} AND lease_boot = :boot AND lease_boottime >= ''"""
 
 
+_NO_LEASE = f"{_no_lease('running')} UNION ALL {_no_lease('claimed')}"
 #: Running runs whose lease ran out, claimed or running ones whose lease is implausible or none, accepted ones
 #: with a lease, finished ones whose processes are due to be dealt with, and runs of an unknown state; by run
 #: id. One part for each state: a list of two, in parts that are sorted together, costs ten times as much.
@@ -185,9 +189,11 @@ RECOVERABLE = f"""
 SELECT run_id FROM (
     {_ids_after(_LIVE)} AND state = 'running' AND lease_boot = :boot AND lease_boottime <= :boottime
     UNION ALL
-    {_overdue("running", _PAST_ELSEWHERE)}
+    {_leased_elsewhere("running", _PAST_ELSEWHERE)}
     UNION ALL
-    {_overdue("claimed", _NO_PLAUSIBLE_TIME)}
+    {_leased_elsewhere("claimed", _NO_PLAUSIBLE_TIME)}
+    UNION ALL
+    {_NO_LEASE}
     UNION ALL
     {_ids_after(_ACCEPTED_WITH_BOOT)}
     UNION ALL
@@ -205,7 +211,9 @@ SELECT run_id FROM (
 #: What an owner holds: runs by id, then events. Looks at all that are leased, or being sent.
 RUNS_OF_OWNER = f"""
 SELECT run_id FROM (
-    SELECT run_id FROM runs {_LEASED} AND run_id > :after AND owner = :owner
+    SELECT run_id FROM runs {_LIVE} AND state = 'running' AND run_id > :after AND owner = :owner
+    UNION ALL
+    SELECT run_id FROM runs {_LIVE} AND state = 'claimed' AND run_id > :after AND owner = :owner
     UNION ALL
     SELECT run_id FROM runs {_CLEANING} AND run_id > :after AND owner = :owner
 ) ORDER BY +run_id LIMIT :limit"""

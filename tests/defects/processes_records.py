@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,6 +13,7 @@ from defects.catalogue import Defect
 from defects.processes_mistaken import kill, unknown_is_death
 from defects.rules import broken_rule
 from runcoord import _cleaning, _deaths
+from runcoord._cleaning import Cleaned, Cleaner, _Attempt
 from runcoord._core import process_rules
 from runcoord._core import requests as ask
 from runcoord._core.cleanup import Found
@@ -36,6 +38,21 @@ def _believes_last_words(patch: pytest.MonkeyPatch) -> None:
         return words
 
     patch.setattr(Trees, "last_words", last_words)
+
+
+def _believes(text: Callable[[Run], str]) -> Callable[[pytest.MonkeyPatch], None]:
+    """The pid in something that the run, or its submitter, wrote is killed with it."""
+
+    def breaks(patch: pytest.MonkeyPatch) -> None:
+        carry_out = Cleaner._carry_out
+
+        def believing(self: Cleaner, attempt: _Attempt, cleaned: Cleaned) -> None:
+            kill(self._probes.table, json.loads(text(attempt.run))["pid"])
+            carry_out(self, attempt, cleaned)
+
+        patch.setattr(Cleaner, "_carry_out", believing)
+
+    return breaks
 
 
 def _anybody_records(patch: pytest.MonkeyPatch) -> None:
@@ -152,6 +169,20 @@ RECORDS = [
         "Whom a file names that the run can write is killed.",
         "no-stranger-signalled",
         _believes_last_words,
+    ),
+    Defect(
+        "mutable-records-never-kill",
+        "The pid in a run's payload is killed.",
+        "no-stranger-signalled",
+        _believes(lambda run: run.spec.payload or ""),
+        name="payload",
+    ),
+    Defect(
+        "mutable-records-never-kill",
+        "The pid in a run's latest progress is killed.",
+        "no-stranger-signalled",
+        _believes(lambda run: run.progress),
+        name="progress",
     ),
     Defect(
         "mutable-records-never-kill",

@@ -257,6 +257,9 @@ def _described(error: BaseException) -> dict[str, Any]:
     return {
         "text": f"{type(error).__name__}: {error}" if not isinstance(error, RuncoordError) else str(error),
         "refusal": Reference().refusal(error),
+        "details": json.loads(json.dumps(error.details, default=str))
+        if isinstance(error, RuncoordError)
+        else {},
         "happened": error.happened.value if isinstance(error, RuncoordError) else Happened.NO.value,
         "never_returns": isinstance(error, NeverReturns),
     }

@@ -30,8 +30,10 @@ STDERR_CHARACTERS = 2_000
 class RemoteError(RuncoordError):
     """An error that a process answered with; ``refusal`` is the harness's name for it, if it has one."""
 
-    def __init__(self, text: str, refusal: str | None, happened: Happened) -> None:
-        super().__init__(text, happened=happened)
+    def __init__(
+        self, text: str, refusal: str | None, happened: Happened, details: Mapping[str, Any]
+    ) -> None:
+        super().__init__(text, happened=happened, **details)
         self.refusal = refusal
 
 
@@ -143,7 +145,7 @@ class RemoteProcess:
             error = answer["error"]
             if error["never_returns"]:
                 raise NeverReturns
-            raise RemoteError(error["text"], error["refusal"], Happened(error["happened"]))
+            raise RemoteError(error["text"], error["refusal"], Happened(error["happened"]), error["details"])
         return answer
 
     def _send(self, message: dict[str, Any]) -> None:

@@ -105,7 +105,7 @@ class Keeper:
             launched.saved = None
 
     def untouched(self, launched: Launched, run_id: str) -> Snapshot | None:
-        """What the store is to know of the git state of a command that never began: there was nothing to do."""
+        """What the store is to know of the git state of a command that never began: nothing was changed."""
         if launched.saved is None or launched.folder is None:
             return None
         return Snapshot(run_id, str(launched.folder), SnapshotState.RESTORED)

@@ -1,7 +1,8 @@
 """A coordinator that a test can kill: ``python coordinator_program.py UNTIL SCRIPT``.
 
 Launches a shell script on a shim, and says ``coordinator PID`` when it has come as far as ``UNTIL``: ``gate``
-(not opened), ``open``, or ``torn`` (torn down, nothing recorded yet). Then it waits for the command.
+(not opened), ``open``, or ``torn`` (torn down, nothing recorded yet). Then it waits for the command; with
+``forked`` it first forks a process that lives on.
 """
 
 from __future__ import annotations
@@ -38,6 +39,11 @@ def main(until: str, script: str) -> None:
         ears.write(f"coordinator {os.getpid()}\nshim {tree.shim.pid}\n")
     if until == "open":
         tree.wait(LIFE_SECONDS)
+    if until == "forked" and os.fork() == 0:  # it has a copy of everything that this process has open
+        with open(os.environ["EARS"], "w") as ears:
+            ears.write(f"copy {os.getpid()}\n")
+        time.sleep(LIFE_SECONDS)
+        os._exit(0)
     time.sleep(LIFE_SECONDS)
 
 

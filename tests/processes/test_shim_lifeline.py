@@ -148,6 +148,14 @@ def test_a_coordinator_killed_before_the_gate_opened_leaves_nothing_and_no_words
     assert open_processes().scan(Membership(cookie=run.cookie), 5.0).members == ()
 
 
+def test_a_process_that_the_coordinator_forked_does_not_keep_the_run_alive(doomed: object) -> None:
+    run = start(doomed, "forked", f"echo leader $$ > $EARS; {SLEEP}", "leader")
+    [copy] = run.ears.hear("copy")
+    run.kill()
+    assert run.ears.living() == [("copy", copy)], "it has a copy of the lifeline, and lives"
+    assert run.words().status == -signal.SIGTERM
+
+
 def test_last_words_of_another_run_or_of_no_run_say_nothing(tmp_path: Path) -> None:
     path = tmp_path / "words"
     assert read_last_words(path, "c" * 32) is None

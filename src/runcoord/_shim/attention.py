@@ -19,9 +19,11 @@ OF_THE_TERMINAL = (signal.SIGQUIT, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTO
 class Attention:
     """Waits for any of them, and counts what came."""
 
-    def __init__(self, control: int, *, terminal: bool) -> None:
+    def __init__(self, control: int, coordinator: int, *, terminal: bool) -> None:
+        """``coordinator`` is a pidfd, or -1."""
         os.set_blocking(control, False)
         self.lines = Lines(control)
+        self._coordinator = coordinator
         self.child_ended = True
         """Some child ended or stopped since this was last set to false; it may have before we listened."""
         self.endings = 0
@@ -29,6 +31,7 @@ class Attention:
         self.interruptions = 0
         """How often the interrupt key of the handed-on terminal was pressed."""
         self._terminal = terminal
+        self._gone = False
         self._wake_out, self._wake_in = os.pipe()
         os.set_blocking(self._wake_out, False)
         os.set_blocking(self._wake_in, False)
@@ -44,6 +47,11 @@ class Attention:
         for number in OF_THE_TERMINAL if self._terminal else ():
             signal.signal(number, signal.SIG_IGN)
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
+
+    @property
+    def alone(self) -> bool:
+        """The coordinator is gone. What it said before may still have to be heard."""
+        return self.lines.ended or self._gone
 
     def _on_child(self, number: int, frame: object) -> None:
         self.child_ended = True
@@ -72,10 +80,15 @@ class Attention:
         poll.register(self._wake_out, select.POLLIN)
         if not self.lines.ended:
             poll.register(self.lines.fd, select.POLLIN | (select.POLLOUT if self.lines.unsent else 0))
+        if self._coordinator >= 0 and not self._gone:
+            poll.register(self._coordinator, select.POLLIN)
         ready = [fd for fd, _ in poll.poll(None if seconds is None else max(0.0, seconds) * 1000)]
         if self._wake_out in ready:
             ready.remove(self._wake_out)
             self._drain()
+        if self._coordinator in ready:
+            ready.remove(self._coordinator)
+            self._gone = True
         if self.lines.fd in ready:
             ready.remove(self.lines.fd)
             self.lines.push()

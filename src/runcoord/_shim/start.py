@@ -30,7 +30,8 @@ def main() -> None:
     tend(*parts)
 
 
-def _started(control: int, mode: str) -> tuple[int, int, int, int, bool]:
+def _started(control: int, mode: str) -> tuple[int, int, int, int, int, bool]:
+    coordinator = _hold_the_coordinator()
     if mode == "session":
         # The coordinator's child ends at once, and what it is told about its children stays as it was.
         if os.fork():
@@ -56,7 +57,20 @@ def _started(control: int, mode: str) -> tuple[int, int, int, int, bool]:
         os.setpgid(0, leader)
     _let_go_of_streams()
     _say(control, f'{{"is": "ready", "shim": {os.getpid()}, "leader": {leader}}}\n')
-    return control, leader, gate, failure, mode == "terminal"
+    return control, coordinator, leader, gate, failure, mode == "terminal"
+
+
+def _hold_the_coordinator() -> int:
+    """A pidfd of it, or -1 where there are none. The socket's end alone does not tell that it is gone: a
+    process that it forked may have a copy."""
+    parent = os.getppid()
+    try:
+        held = os.pidfd_open(parent)
+    except (OSError, AttributeError):
+        return -1
+    if os.getppid() != parent:  # it has ended already, and somebody else may have had its number
+        os._exit(1)
+    return held
 
 
 def _let_go_of_streams() -> None:

@@ -28,9 +28,9 @@ SPARE_DESCRIPTORS = 64
 """Beside those of pinned processes: /proc, pipes, the socket."""
 
 
-def tend(control: int, leader: int, gate: int, failure: int, terminal: bool) -> NoReturn:
+def tend(control: int, coordinator: int, leader: int, gate: int, failure: int, terminal: bool) -> NoReturn:
     """All that follows. Never returns."""
-    attention = Attention(control, terminal=terminal)
+    attention = Attention(control, coordinator, terminal=terminal)
     try:
         Tending(attention, leader, gate, failure, terminal).run()
     except BaseException as error:  # noqa: BLE001 - there is nobody above; the coordinator is told, and acts
@@ -73,7 +73,7 @@ class Tending:
             self._tell_interruptions()
             if self._attention.endings and self._report is None:
                 self._tear_down(self._grace())
-            if self._attention.lines.ended or self._closed:
+            if self._attention.alone or self._closed:
                 break
             ends = [self._failure] if self._executing else []
             if self._attention.wait(None, ends):

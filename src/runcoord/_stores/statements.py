@@ -161,37 +161,24 @@ _NO_PLAUSIBLE_TIME = "(lease_wall - :wall > :cap OR typeof(lease_wall) <> 'real'
 _PAST_ELSEWHERE = f"(lease_wall <= :wall OR {_NO_PLAUSIBLE_TIME})"
 
 
-def _leased_elsewhere(state: str, past: str) -> str:
-    """Leased runs of one state whose lease, of another boot, is past, too far ahead or no time."""
-    leased = _ids_after(f"{_LIVE} AND state = '{state}'")
-    return f"""
-    {leased} AND lease_boot < :boot AND {past}
-    UNION ALL
-    {leased} AND lease_boot > :boot AND {past}"""
+def _leased(state: str, *conditions: str) -> str:
+    return " UNION ALL ".join(f"{_ids_after(_LIVE)} AND state = '{state}' AND {each}" for each in conditions)
 
 
-def _no_lease(state: str) -> str:
-    """Leased runs of one state whose lease is missing or no time, so that no clock ever finds it expired."""
-    leased = _ids_after(f"{_LIVE} AND state = '{state}'")
-    return f"""
-    {leased} AND lease_boot IS NULL
-    UNION ALL
-    {leased} AND lease_boot = :boot AND lease_boottime IS NULL
-    UNION ALL
-    {leased} AND lease_boot = :boot AND lease_boottime >= ''"""
-
-
-_NO_LEASE = f"{_no_lease('running')} UNION ALL {_no_lease('claimed')}"
+_HERE, _ELSEWHERE = "lease_boot = :boot", ("lease_boot < :boot", "lease_boot > :boot")
+_NONE = ("lease_boot IS NULL", f"{_HERE} AND lease_boottime IS NULL", f"{_HERE} AND lease_boottime >= ''")
+#: Their lease is missing or no time, so that no clock ever finds it expired.
+_NO_LEASE = f"{_leased('running', *_NONE)} UNION ALL {_leased('claimed', *_NONE)}"
 #: Running runs whose lease ran out, claimed or running ones whose lease is implausible or none, accepted ones
 #: with a lease, finished ones whose processes are due to be dealt with, and runs of an unknown state; by run
 #: id. One part for each state: a list of two, in parts that are sorted together, costs ten times as much.
 RECOVERABLE = f"""
 SELECT run_id FROM (
-    {_ids_after(_LIVE)} AND state = 'running' AND lease_boot = :boot AND lease_boottime <= :boottime
+    {_leased("running", f"{_HERE} AND lease_boottime <= :boottime")}
     UNION ALL
-    {_leased_elsewhere("running", _PAST_ELSEWHERE)}
+    {_leased("running", *(f"{boot} AND {_PAST_ELSEWHERE}" for boot in _ELSEWHERE))}
     UNION ALL
-    {_leased_elsewhere("claimed", _NO_PLAUSIBLE_TIME)}
+    {_leased("claimed", *(f"{boot} AND {_NO_PLAUSIBLE_TIME}" for boot in _ELSEWHERE))}
     UNION ALL
     {_NO_LEASE}
     UNION ALL

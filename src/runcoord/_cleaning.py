@@ -15,9 +15,21 @@ from dataclasses import dataclass, field, replace
 from runcoord._changes import Groups, changes_of
 from runcoord._coordinator import RunVerbs, instant
 from runcoord._core import limits, requests
-from runcoord._core.cleanup import Found, Plan, Step, corrected, plan, shims, summed_up, with_fates
+from runcoord._core.cleanup import (
+    Found,
+    Plan,
+    Sight,
+    Step,
+    corrected,
+    handed_on,
+    plan,
+    shims,
+    summed_up,
+    with_fates,
+)
 from runcoord._core.decide import decide
 from runcoord._core.decision import Decision
+from runcoord._core.identity import ProcessIdentity, is_pid
 from runcoord._core.last_words import LastWords
 from runcoord._core.model import CleanupState, Outcome, Run, State
 from runcoord._core.process_rules import may_take_over, takeover_of
@@ -221,8 +233,9 @@ class Cleaner:
     def _end(self, attempt: _Attempt, cleaned: Cleaned) -> None:
         run, words = attempt.run, attempt.words
         told = words.teardown if words is not None else None
-        if attempt.report is None and told is not None and told.emptied:
-            attempt.report = told
+        if told is not None:
+            gone = self._gone_since(told, attempt.found)
+            attempt.report = handed_on(attempt.report, told, gone)
         report = summed_up(attempt.found, attempt.report, attempt.hidden)
         status = words.status if words is not None and words.executed and words.by_itself else None
         records: list[Record] = [*self._told(attempt), *with_fates(attempt.found, report)]
@@ -252,6 +265,17 @@ class Cleaner:
             named = ", ".join(f"{each.pid} ({each.why})" for each in after.survivors)
             say(log, logging.ERROR, "processes of a run may be alive", run=run.run_id, processes=named)
         forget(decision.run, attempt.snapshot, last_words_of(attempt.found))
+
+    def _gone_since(self, told: TeardownReport, found: list[Found]) -> frozenset[int]:
+        """Pids of those whom the run's shim had to leave and who have ended since, as far as they would be
+        named."""
+        shim = next((each.process.identity for each in found if each.process.role is Role.SHIM), None)
+        if not isinstance(shim, ProcessIdentity):
+            return frozenset()
+        left = [each for each in told.left if is_pid(each.pid)][: limits.SURVIVORS_NAMED]
+        meant = [ProcessIdentity(each.pid, each.start, shim.habitat, cookie=shim.cookie) for each in left]
+        seen = ((each.pid, self._probes.look(each).sight) for each in meant)
+        return frozenset(pid for pid, sight in seen if sight in (Sight.GONE, Sight.STRANGER))
 
     def _told(self, attempt: _Attempt) -> tuple[Audit, ...]:
         """The audit of this attempt with its result."""

@@ -210,6 +210,12 @@ def _a_living_shim_is_enough(patch: Patch) -> None:
     patch.setattr(_cleaning.Cleaner, "_look", trusting)
 
 
+def _last_words_about_survivors_are_ignored(patch: Patch) -> None:
+    patch.setattr(
+        _cleaning, "handed_on", lambda report, told, gone: report or (told if told.emptied else None)
+    )
+
+
 def _other_ends(name: str, says: str, breaks: Any) -> Defect:
     return Defect(
         "success-is-swept",
@@ -339,5 +345,13 @@ SWEEPING: list[Defect] = [
         _a_living_shim_is_enough,
         name="recovery",
         scenario="recovery-waits-for-a-shim-that-still-ends-its-tree",
+    ),
+    Defect(
+        "outcome-after-quiescence",
+        "Whom a shim had to leave, by its last words, counts as gone when recovery finds nobody.",
+        "outcome-after-quiescence",
+        _last_words_about_survivors_are_ignored,
+        name="last-words-ignored",
+        scenario="whom-a-shim-had-to-leave-is-named",
     ),
 ]

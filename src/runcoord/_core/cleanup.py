@@ -15,7 +15,7 @@ So each run ends after a bounded time, whatever its processes do.
 from __future__ import annotations
 
 import enum
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from runcoord._core.evolving import evolved
@@ -163,6 +163,29 @@ def summed_up(
         processes=(*left, *base.processes, *(each for each in others if each.fate is not Fate.UNKNOWN)),
         counted=base.counted + len(others),
         problems=(*base.problems, *problems),
+    )
+
+
+def handed_on(report: TeardownReport | None, told: TeardownReport, gone: Collection[int]) -> TeardownReport:
+    """What is known when the run's shim has told its own teardown: whom it had to leave is left still, unless
+    this attempt told what became of them, or they are ``gone`` (pids). Nobody is signalled for what it told,
+    which the run could have written itself."""
+    if report is None:
+        ended = tuple(each for each in told.processes if each.fate not in LEFT or each.pid in gone)
+        report = replace(
+            told,
+            emptied=True,
+            processes=tuple(
+                replace(each, fate=Fate.ENDED, why="") if each.fate in LEFT else each for each in ended
+            ),
+        )
+    known = {each.pid for each in report.processes} - {0}
+    left = [each for each in told.left if each.pid not in known and each.pid not in gone]
+    return replace(
+        report,
+        emptied=report.emptied and not left,
+        processes=(*left, *report.processes),
+        counted=max(report.counted, told.counted),
     )
 
 

@@ -138,7 +138,7 @@ class AuditBeforeSignal(_AboutProcesses):
                 return  # a shim ends its own tree
             if actor in self._intended:
                 self.exercised += 1
-            else:
+            elif not self._ends_its_own(entry):
                 self._bare.setdefault(actor, []).append(entry)
         elif entry.kind == "moment" and entry.what == "after-intend":
             self._intended.add(actor)
@@ -151,6 +151,12 @@ class AuditBeforeSignal(_AboutProcesses):
             self._unknown |= _open_audits(self.world.snapshot())
         elif entry.kind == "verb":
             self._end_of_verb(entry)
+
+    def _ends_its_own(self, entry: Entry) -> bool:
+        """Whether a supervisor ends the tree that it started itself, when that is due and no verb asks."""
+        incarnation = self.world.owners[entry.actor]
+        shims = self.world.processes.seat(incarnation).launcher.shims
+        return any(each.process.run == entry.data["meant"] for each in shims)
 
     def _end_of_verb(self, entry: Entry) -> None:
         bare = self._bare.pop(entry.actor, [])

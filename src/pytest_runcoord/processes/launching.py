@@ -149,10 +149,12 @@ class SimTree:
         return self._report
 
     def hurry(self) -> None:
+        self._processes.reach()
         self._shim.hurried = True
 
     def close(self, recorded: bool = True) -> None:
         if not self._closed:
+            self._processes.reach()  # who has crashed closes nothing: its end says that it is gone
             self._closed = True
             self._shim.let_go(recorded)
 

@@ -5,6 +5,7 @@ It tears down by the library's own engine, over the table as the shim sees it, o
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -183,7 +184,8 @@ class SimShim:
                 interruptions=0,
                 teardown=self.report,
             )
-            Path(self.order.last_words).write_text(json.dumps(words.document()), "utf-8")
+            with contextlib.suppress(OSError):  # its folder is gone: recovery does without
+                Path(self.order.last_words).write_text(json.dumps(words.document()), "utf-8")
         self.table.exit(self.process)
 
     def _changed(self, process: SimProcess) -> None:

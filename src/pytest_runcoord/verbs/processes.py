@@ -11,7 +11,7 @@ from pytest_runcoord.verbs.asking import acting, ask_with, handle_for
 from pytest_runcoord.verbs.process_words import ANY_PROCESS, CHILDREN, NEW_PROCESS, PROCESS, WORDS, plan_of
 from pytest_runcoord.verbs.runs import HELD_RUN, OUTCOMES
 from pytest_runcoord.vocabulary import Argument, Choice, Count, Duration, Either, Flag, Name, Registry
-from pytest_runcoord.world import World
+from pytest_runcoord.world import ScenarioMistake, World
 
 SCOPES = {"tree": "everything that can be found of the run", "group": "the group of its first process alone"}
 SHIM = Either(Flag(), Name("process", defines=True))
@@ -87,6 +87,8 @@ def _register_others(registry: Registry) -> None:
     )
     def fork(world: World, step: Step) -> None:
         parent, label = world.processes.find(step.args["of"]), step.args["process"]
+        if parent.ended:
+            raise ScenarioMistake(f"{parent.label} has ended, and starts nobody", "Name one that lives.")
         child = world.processes.plant(plan_of(step.args, label), parent)
         world.history.add("world", parent.label, f"fork {label}", pid=child.pid)
 

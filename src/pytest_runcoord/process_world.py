@@ -17,9 +17,10 @@ from pytest_runcoord.processes import Place, Sight, SignalSent, SimProcess, SimP
 from pytest_runcoord.processes.launching import SimLauncher
 from pytest_runcoord.processes.plans import Plan, plant
 from pytest_runcoord.processes.shim import SimShim
+from pytest_runcoord.promises import Promise, Promises
 from pytest_runcoord.timekeeper import Timekeeper
 from pytest_runcoord.world_errors import ScenarioMistake
-from runcoord.ports import LaunchOrder, Sleeper
+from runcoord.ports import Habitat, LaunchOrder, ProcessIdentity, Sleeper
 from runcoord.testing import ManualClock
 
 COOKIE_DIGITS = 32
@@ -68,6 +69,7 @@ class ProcessWorld:
     _table: SimTable | None = None
     _seats: dict[int, Seat] = field(default_factory=dict)
     _offered: dict[int, tuple[Probe, Sleeper]] = field(default_factory=dict)
+    _promises: Promises | None = None
 
     # --- the table ---
 
@@ -85,6 +87,10 @@ class ProcessWorld:
             table.signal_watchers.append(self._signalled)
             table.hold_watchers.append(self._held)
             table.schedule_watchers.append(lambda seconds: world.time.alarm(max(0.0, seconds), table.settle))
+            promises, self._promises = self._promises, None
+            for promise in [] if promises is None else promises.keep(table):
+                assert promise.process is not None
+                self._seated(promise.incarnation, promise.process)
         return self._table
 
     def _held(self, process: SimProcess) -> None:
@@ -151,23 +157,59 @@ class ProcessWorld:
 
     def seat(self, incarnation: Incarnation) -> Seat:
         """The process and the ports of an incarnation, made at first use."""
+        table = self.table
         found = self._seats.get(id(incarnation))
         if found is None:
-            probe, sleeper = self._offered[id(incarnation)]
-            own = self.table.start(
-                incarnation.owner, place=self.place_of(incarnation.owner), environment={}, name="gateway"
-            )
-            processes = SimProcesses(self.table, own, probe, sleeper, by=incarnation.owner)
-            found = self._seats[id(incarnation)] = Seat(processes, SimLauncher(self, processes, sleeper))
+            place = self.place_of(incarnation.owner)
+            own = table.start(incarnation.owner, place=place, environment={}, name="gateway")
+            found = self._seated(incarnation, own)
         return found
+
+    def _seated(self, incarnation: Incarnation, own: SimProcess) -> Seat:
+        probe, sleeper = self._offered[id(incarnation)]
+        processes = SimProcesses(self.table, own, probe, sleeper, by=incarnation.owner)
+        found = self._seats[id(incarnation)] = Seat(processes, SimLauncher(self, processes, sleeper))
+        return found
+
+    def habitat(self, incarnation: Incarnation) -> Habitat:
+        """Where an incarnation lives. It needs no table."""
+        promise = self._promise(incarnation)
+        return self.seat(incarnation).processes.habitat() if promise is None else promise.habitat
+
+    def itself(self, incarnation: Incarnation) -> ProcessIdentity:
+        """The identity of an incarnation's own process. It needs no table."""
+        promise = self._promise(incarnation)
+        if promise is None or self._promises is None:
+            return self.seat(incarnation).processes.itself()
+        return self._promises.identity(promise)
+
+    def _promise(self, incarnation: Incarnation) -> Promise | None:
+        """What an incarnation was promised, now at the latest; ``None`` where there is a table."""
+        if self._table is not None:
+            return None
+        if self._promises is None:
+            self._promises = Promises(self.world.clock, self.world.plan.kernel_handles)
+        made = self._promises.made_to(incarnation)
+        return made or self._promises.make(incarnation, self.place_of(incarnation.owner))
 
     def within_sight(self, one: Incarnation, other: Incarnation) -> bool:
         """Whether pids of one mean something to the other: one machine, and one set of namespaces."""
         return self._place(one) == self._place(other)
 
+    def provable_deaths(self, incarnations: list[Incarnation]) -> int:
+        """How many of them have ended where another one is, or was."""
+        return sum(
+            each.life in (Life.CRASHED, Life.CLOSED)
+            and any(other is not each and self.within_sight(each, other) for other in incarnations)
+            for each in incarnations
+        )
+
     def _place(self, incarnation: Incarnation) -> Place:
         seat = self._seats.get(id(incarnation))
-        return self.place_of(incarnation.owner) if seat is None else seat.processes.process.place
+        if seat is not None:
+            return seat.processes.process.place
+        promise = None if self._promises is None else self._promises.made_to(incarnation)
+        return self.place_of(incarnation.owner) if promise is None else promise.place
 
     def shims(self) -> Iterable[SimShim]:
         """Every shim of this world, oldest first."""
@@ -182,13 +224,16 @@ class ProcessWorld:
 
     def died(self, incarnation: Incarnation) -> None:
         """An incarnation crashed or was closed: its process ends, and the shims that it held notice."""
+        status = -9 if incarnation.life is Life.CRASHED else 0
+        promise = None if self._promises is None else self._promises.made_to(incarnation)
+        if promise is not None and not self.power_off:
+            promise.status = status
+        elif promise is not None:
+            self.seat(incarnation)  # whoever lived in the boot that ends now is in the table
         seat = self._seats.get(id(incarnation))
-        if seat is None:
+        if seat is None or self.power_off:
             return
-        if self.power_off:
-            return
-        crashed = incarnation.life is Life.CRASHED
-        self.table.exit(seat.processes.process, -9 if crashed else 0)
+        self.table.exit(seat.processes.process, status)
         seat.launcher.owner_is_gone()
 
     def mend(self) -> None:
@@ -219,7 +264,7 @@ class ProcessWorld:
         return found
 
     def plant(self, plan: Plan, parent: SimProcess | None, **more: Any) -> SimProcess:
-        """Start the process of a plan under ``parent``, and everything below it; ``more`` is the topmost's."""
+        """Start the process of a plan under ``parent``, and all below it; ``more`` is the topmost's."""
         return plant(self.table, plan, parent, **more)
 
     def until(self, so: Callable[[], bool]) -> None:

@@ -14,7 +14,7 @@ from pytest_runcoord.process_world import ProcessWorld
 from pytest_runcoord.subject import SubjectWorld
 from pytest_runcoord.timekeeper import Timekeeper
 from runcoord.errors import Happened, StoreTimeout
-from runcoord.ports import Launcher, Message, Processes
+from runcoord.ports import Habitat, Launcher, Message, Processes, ProcessIdentity
 from runcoord.testing import ManualClock
 
 
@@ -85,6 +85,22 @@ class AtFirstUse:
         return found
 
 
+class OwnProcesses(AtFirstUse):
+    """The table as an incarnation sees it. Who it is, and where, is known without one."""
+
+    def __init__(self, processes: ProcessWorld, incarnation: Incarnation, probe: WorldProbe) -> None:
+        super().__init__(lambda: processes.seat(incarnation).processes)
+        self._processes, self._incarnation, self._probe = processes, incarnation, probe
+
+    def habitat(self) -> Habitat:
+        self._probe.reach("")
+        return self._processes.habitat(self._incarnation)
+
+    def itself(self) -> ProcessIdentity:
+        self._probe.reach("")
+        return self._processes.itself(self._incarnation)
+
+
 def subject_world(world: PortsWorld, incarnation: Incarnation | None) -> SubjectWorld:
     """The world as one incarnation sees it; with none, as an observer past all faults does."""
     bounded = BoundedByWorld(world.time.wait, world.clock.boottime, timed_out)
@@ -103,7 +119,7 @@ def subject_world(world: PortsWorld, incarnation: Incarnation | None) -> Subject
     if incarnation is not None:
         whose = incarnation
         world.processes.offer(whose, probe, sleeper)
-        offered.processes = cast("Processes", AtFirstUse(lambda: world.processes.seat(whose).processes))
+        offered.processes = cast("Processes", OwnProcesses(world.processes, whose, probe))
         offered.launcher = cast("Launcher", AtFirstUse(lambda: world.processes.seat(whose).launcher))
     return offered
 

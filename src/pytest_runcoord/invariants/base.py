@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar
 
 from pytest_runcoord.history import Entry
@@ -26,6 +27,8 @@ class Invariant:
     """Capabilities without which it says nothing; it does not watch a subject that lacks one."""
     hears: ClassVar[frozenset[str]] = frozenset({"verb", "message", "world", "moment", "tick", "signal"})
     """Kinds of entries that :meth:`see` is asked about."""
+    about_processes: ClassVar[bool] = False
+    """:meth:`see` and :meth:`compare` are asked only in a world with processes."""
 
     def __init__(self, world: World) -> None:
         self.world = world
@@ -47,15 +50,28 @@ class Invariant:
         raise Violated(self.id, problem, expected=expected, seen=seen)
 
 
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """Who is asked about what, in a world with processes or in one without."""
+
+    seers: dict[str, list[Invariant]]
+    comparers: list[Invariant]
+
+    @classmethod
+    def of(cls, invariants: list[Invariant], used: bool) -> _Asked:
+        asked = [i for i in invariants if used or not i.about_processes]
+        seers = [i for i in asked if type(i).see is not Invariant.see]
+        comparers = [i for i in asked if type(i).compare is not Invariant.compare]
+        return cls({kind: [i for i in seers if kind in i.hears] for kind in Invariant.hears}, comparers)
+
+
 class Watch:
     """Feeds the history and the snapshots of one world to its invariants."""
 
     def __init__(self, world: World, kinds: tuple[type[Invariant], ...]) -> None:
         self._world = world
         self.invariants = [kind(world) for kind in kinds if kind.needs <= world.subject.capabilities]
-        seers = [i for i in self.invariants if type(i).see is not Invariant.see]
-        self._seers = {kind: [i for i in seers if kind in i.hears] for kind in Invariant.hears}
-        self._comparers = [i for i in self.invariants if type(i).compare is not Invariant.compare]
+        self._asked = {used: _Asked.of(self.invariants, used) for used in (False, True)}
         self._fed = 0
         self._last = Snapshot({}, {})
 
@@ -66,13 +82,14 @@ class Watch:
         if after is self._last and self._fed == len(completed):
             return
         before, self._last = self._last, after
+        asked = self._asked[self._world.processes.used]
         while self._fed < len(completed):
             entry = completed[self._fed]
             self._fed += 1
-            for invariant in self._seers[entry.kind]:
+            for invariant in asked.seers[entry.kind]:
                 invariant.see(entry, before)
         if after is not before:
-            for invariant in self._comparers:
+            for invariant in asked.comparers:
                 invariant.compare(before, after)
 
     def end(self) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from pytest_runcoord.probed_ports import Probe
 from pytest_runcoord.processes.membership import Members, claimed_by, members_among
 from pytest_runcoord.processes.pinned import UNSEEN, SimPinned, compared
-from pytest_runcoord.processes.process import INIT, TICKS_PER_SECOND, Sight, SimProcess
+from pytest_runcoord.processes.process import INIT, TICKS_PER_SECOND, Place, Sight, SimProcess
 from pytest_runcoord.processes.requests import (
     require_membership,
     require_not_own,
@@ -38,6 +38,20 @@ SOURCE = "linux-proc"
 """Start values of the simulation are those of Linux."""
 
 
+def habitat_of(place: Place, boot_id: str) -> Habitat:
+    """Where records say that a process lives."""
+    return Habitat(place.host, boot_id, place.pid_namespace, place.time_namespace, SOURCE)
+
+
+def identity_of(
+    place: Place, habitat: Habitat, pid: int, start: int, serial: int, cookie: str = ""
+) -> ProcessIdentity:
+    """A process as those see it who live where it does; a ``serial`` of 0 is that of no handle."""
+    shift = round(place.time_offset * TICKS_PER_SECOND)
+    handle = f"{serial:016x}" if serial else ""
+    return ProcessIdentity(pid, start + shift, habitat, handle, cookie)
+
+
 class SimProcesses:
     """The table, seen from ``own``. ``by`` is what the history calls whoever signals through this."""
 
@@ -52,8 +66,7 @@ class SimProcesses:
 
     def habitat(self) -> Habitat:
         self.reach()
-        place = self.process.place
-        return Habitat(place.host, self.table.boot_id, place.pid_namespace, place.time_namespace, SOURCE)
+        return habitat_of(self.process.place, self.table.boot_id)
 
     def guarantees(self) -> Guarantees:
         return Guarantees(
@@ -169,9 +182,8 @@ class SimProcesses:
 
     def identity_of(self, process: SimProcess, cookie: str = "") -> ProcessIdentity:
         """What can be read of a process, with this cookie."""
-        handle = f"{process.serial:016x}" if self.table.handles else ""
-        shift = round(self.process.place.time_offset * TICKS_PER_SECOND)
-        return ProcessIdentity(process.pid, process.start + shift, self.habitat(), handle, cookie)
+        serial = process.serial if self.table.handles else 0
+        return identity_of(self.process.place, self.habitat(), process.pid, process.start, serial, cookie)
 
     def look_at(self, process: SimProcess) -> None:
         """Raise ``ProbeFailed``, or hang, when that process cannot be looked at."""

@@ -37,6 +37,11 @@ ROUNDING_SECONDS = 1e-9
 """What adding up times may lose; what is due by then is due now."""
 
 
+def ticks_of(boottime: float) -> int:
+    """Ticks since boot at this many seconds since boot."""
+    return int(round(boottime * TICKS_PER_SECOND, 3))
+
+
 class NumberTaken(Exception):
     """A pid cannot be given: a process, a group or a session has this number."""
 
@@ -124,7 +129,7 @@ class SimTable:
     def ticks(self) -> int:
         """Ticks since boot at this moment."""
         late = self.clock.monotonic() - self.now()
-        return int(round((self.clock.boottime() - late) * TICKS_PER_SECOND, 3))
+        return ticks_of(self.clock.boottime() - late)
 
     @property
     def boot_id(self) -> str:

@@ -66,14 +66,16 @@ class Deaths:
     def __init__(self, verbs: RunVerbs, probes: Probes) -> None:
         self._verbs, self._probes = verbs, probes
         self._after = ""
-        """Where the next sweep goes on, when there were too many owners for one."""
+        """Where the next sweep goes on, when there were too many owners for one, or too little time."""
         self.seen: dict[str, Vitality] = {}
         """What this sweep knows of each owner that it looked at."""
 
     def read(self, view: View, bad: list[BadRow]) -> list[Owner]:
         """The owners to look at in this sweep."""
+        known = len(bad)
         owners = view.owners(limits.OWNERS_LOOKED_AT, self._after, bad)
-        self._after = owners[-1].owner if len(owners) == limits.OWNERS_LOOKED_AT else ""
+        more = len(owners) + len(bad) - known >= limits.OWNERS_LOOKED_AT
+        self._after = owners[-1].owner if more and owners else ""
         return [each for each in owners if each.owner != self._verbs.owner]
 
     def settle(self, owners: list[Owner]) -> Freed:
@@ -81,9 +83,12 @@ class Deaths:
         freed, self.seen = Freed(), {}
         end = self._verbs.clock.monotonic() + limits.OWNER_PROBING_SECONDS
         old = self._verbs.clock.wall() - limits.OWNER_KEPT_SECONDS
+        looked_at = ""
         for owner in owners:
             if self._verbs.clock.monotonic() >= end:
+                self._after = looked_at  # looks that hang must not hide for ever who comes after them
                 break
+            looked_at = owner.owner
             vitality = self.seen[owner.owner] = _OF_SIGHT[self._probes.look(owner.identity).sight]
             if vitality is Vitality.DEAD:
                 freed.dead += 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TypeVar
 
 from runcoord._core import limits
@@ -14,6 +15,8 @@ from runcoord.errors import ProbeFailed, ProcessGone, RuncoordError, StoreTimeou
 from runcoord.ports import Bounded, Processes
 
 T = TypeVar("T")
+Key = tuple[int, int, str]
+"""Pid, start and handle of a process."""
 
 DESCRIBED = {
     Likeness.DIFFERENT: Seen(Sight.STRANGER, why="another process has its pid now"),
@@ -26,6 +29,10 @@ class Probes:
 
     def __init__(self, table: Callable[[], Processes] | None, bounded: Bounded) -> None:
         self._table, self._bounded = table, bounded
+        self._under_way: set[Key] = set()
+        self._late: set[Key] = set()
+        """Who was looked at without an answer in time, while that look has not returned. Each keeps a thread,
+        of which there are few; so nobody is looked at again meanwhile."""
 
     @property
     def table(self) -> Processes:
@@ -49,12 +56,29 @@ class Probes:
         """What became of a recorded process."""
         if not isinstance(identity, ProcessIdentity):
             return Seen(Sight.UNKNOWN, why=identity.problem)
+        key = identity.pid, identity.start, identity.handle
+        if key in self._late:
+            return Seen(Sight.UNKNOWN, why="an earlier look at it has not returned")
         try:
-            return self.call(limits.PROBE_SECONDS, lambda table: _look(table, identity))
+            return self.call(limits.PROBE_SECONDS, partial(self._looking, identity, key))
         except (RuncoordError, OSError) as error:
+            self._note_late(key)
             return Seen(Sight.UNKNOWN, why=message_of(error))
         except Exception as error:  # noqa: BLE001 - one probe that raises says nothing, and stops no other
             return Seen(Sight.UNKNOWN, why=f"the look failed: {message_of(error)}")
+
+    def _looking(self, identity: ProcessIdentity, key: Key, table: Processes) -> Seen:
+        self._under_way.add(key)
+        try:
+            return _look(table, identity)
+        finally:
+            self._under_way.discard(key)
+            self._late.discard(key)
+
+    def _note_late(self, key: Key) -> None:
+        self._late.add(key)
+        if key not in self._under_way:  # asked after it was noted: it may return at this moment
+            self._late.discard(key)
 
 
 def _look(table: Processes, identity: ProcessIdentity) -> Seen:

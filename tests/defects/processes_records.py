@@ -120,6 +120,17 @@ def _no_proof_of_death(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Deaths, "read", lambda self, view, bad: [])
 
 
+def _begins_with_the_same_owners(patch: pytest.MonkeyPatch) -> None:
+    """Each sweep begins with the owners whose looks hung in the last one."""
+    right = Deaths.read
+
+    def read(self: Deaths, *more: Any) -> Any:
+        self._after = ""
+        return right(self, *more)
+
+    patch.setattr(Deaths, "read", read)
+
+
 def _deliveries_wait(patch: pytest.MonkeyPatch) -> None:
     """What a dead owner was sending waits until its claim ends."""
     right = Deaths._changes
@@ -151,6 +162,14 @@ OWNERS = [
         unknown_is_death,
         name="unknown-is-death",
         scenario="owner-of-whom-nothing-can-be-told",
+    ),
+    Defect(
+        "dead-owner-same-host",
+        "Owners whose looks hang hide the deaths of those that come after them.",
+        "answer",
+        _begins_with_the_same_owners,
+        name="hidden",
+        scenario="owners-that-hang-hide-no-death",
     ),
     Defect(
         "dead-owner-same-host",

@@ -148,8 +148,13 @@ class IdleIsFree(Invariant):
         now = self.world.instant()
         before_that = self._ended_owners
         self._ended_owners = sum(each.life in (Life.CRASHED, Life.CLOSED) for each in self.world.incarnations)
+        ended = {
+            each.owner_id for each in self.world.incarnations if each.life in (Life.CRASHED, Life.CLOSED)
+        }
         busy = (
             self._ended_owners != before_that
+            # Of owners that hang a sweep looks at few, so that the next one may find who died before.
+            or any(run.owner in ended and run != after.runs.get(each) for each, run in before.runs.items())
             or any(run.outcome is not None and run.cleanup == "pending" for run in before.runs.values())
             or any(recoverable(run, now) or implausible(run.lease, now) for run in before.runs.values())
             or any(event.state in ("pending", "sending") for event in before.events.values())

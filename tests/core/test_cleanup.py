@@ -17,6 +17,7 @@ from runcoord._core.cleanup import (
     Step,
     backoff,
     corrected,
+    handed_on,
     membership,
     plan,
     settled,
@@ -200,3 +201,32 @@ def test_a_crowd_of_survivors_is_named_in_part_and_counted() -> None:
     assert len(cleanup.survivors) == SURVIVORS_NAMED
     assert cleanup.unnamed == 50 - SURVIVORS_NAMED
     assert max(len(each.why) for each in cleanup.survivors) == 200
+
+
+STUCK, DENIED = ProcessReport(7, Fate.SURVIVED, why="D"), ProcessReport(8, Fate.DENIED)
+ASKED = ProcessReport(9, Fate.ASKED)
+
+
+def test_whom_a_shim_had_to_leave_is_left_when_recovery_finds_nobody() -> None:
+    told = TeardownReport(False, (STUCK, DENIED, ASKED), 3)
+    known = handed_on(None, told, {8})
+    assert not known.emptied
+    assert {each.pid: each.fate for each in known.processes} == {
+        7: Fate.SURVIVED,
+        8: Fate.ENDED,
+        9: Fate.ASKED,
+    }
+    assert handed_on(None, told, {7, 8}).emptied
+
+
+def test_what_recovery_has_seen_itself_counts_more_than_what_a_shim_told() -> None:
+    own = TeardownReport(True, (ProcessReport(7, Fate.KILLED),), 1)
+    assert handed_on(own, TeardownReport(False, (STUCK,), 1), ()) == own
+    known = handed_on(own, TeardownReport(False, (STUCK, DENIED), 2), ())
+    assert [each.pid for each in known.left] == [8]
+    assert not known.emptied
+
+
+def test_a_shim_that_could_not_see_whether_somebody_is_left_leaves_that_open() -> None:
+    assert not handed_on(None, TeardownReport(False, (ASKED,), 1, problems=("no /proc",)), ()).emptied
+    assert handed_on(None, TeardownReport(True, (ASKED,), 1), ()).emptied

@@ -172,3 +172,14 @@ def test_a_clock_that_stands_still_does_not_keep_it_going_for_ever() -> None:
     steps = [plan.next_step(seeing(7), 0.0).phase for _ in range(TEARDOWN_ROUNDS)]
     assert Phase.DONE not in steps[:-1]
     assert steps[-1] is Phase.DONE
+
+
+def test_members_that_no_scan_saw_before_leave_open_whether_there_are_more() -> None:
+    plan = TeardownPlan(0.0, KILL_SECONDS)
+    assert plan.next_step(seeing(2), 0.0).phase is Phase.KILL
+    assert plan.growing
+    plan.next_step(seeing(2), 1.0)
+    assert not plan.growing
+    assert plan.next_step(seeing(2, 3), KILL_SECONDS).phase is Phase.DONE
+    assert plan.growing
+    assert not plan.emptied

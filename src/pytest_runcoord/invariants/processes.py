@@ -250,8 +250,10 @@ class OutcomeAfterQuiescence(_AboutProcesses):
 
 
 def _is_named(run: RunSeen, process: SimProcess) -> bool:
-    """Whether a process is among the survivors that a run names, or may be among those it only counts."""
-    return process.pid in run.survivors or run.survivors_unnamed > 0 or None in run.survivors
+    """Whether a process, or one above it, is among the survivors that a run names, or may be among those it
+    only counts. What a survivor starts later nobody can name."""
+    line = {process.pid, *(each.pid for each in process.line())}
+    return bool(line.intersection(run.survivors)) or run.survivors_unnamed > 0 or None in run.survivors
 
 
 PROCESS_INVARIANTS: tuple[type[Invariant], ...] = (

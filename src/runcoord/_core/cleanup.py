@@ -174,7 +174,7 @@ def handed_on(report: TeardownReport | None, told: TeardownReport, gone: Collect
         ended = tuple(each for each in told.processes if each.fate not in LEFT or each.pid in gone)
         report = replace(
             told,
-            emptied=True,
+            emptied=told.emptied or bool(told.left),  # with nobody to name it is not known who is left
             processes=tuple(
                 replace(each, fate=Fate.ENDED, why="") if each.fate in LEFT else each for each in ended
             ),

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from pytest_runcoord.probed_ports import Crashed
 from pytest_runcoord.processes.fiber import Fiber, FiberEnded
+from pytest_runcoord.processes.pinned import SimPinned
 from pytest_runcoord.processes.plans import Plan, become, plant
 from pytest_runcoord.processes.port import SimProcesses
 from pytest_runcoord.processes.process import SimProcess
@@ -155,7 +156,7 @@ class SimShim:
             scope=self.order.scope,
             spared=cookie,
         )
-        leader = processes.open(processes.identity_of(self.leader, cookie))
+        leader = SimPinned(processes, self.leader, cookie)  # a child of its own: nothing has to be looked at
         try:
             self.report = tear_down(
                 processes,

@@ -253,6 +253,7 @@ class Ordered:
     scope: Scope
     grace: float
     """Seconds of the scenario."""
+    owner: Incarnation
     plan: Plan | None = None
     words: dict[str, Any] | None = None
     keys: list[str] = field(default_factory=list)

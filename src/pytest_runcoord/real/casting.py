@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any
 
+from pytest_runcoord.incarnation import Incarnation
 from pytest_runcoord.processes import Handled, NumberTaken, Place, SignalSent
 from pytest_runcoord.processes.plans import Plan
 from pytest_runcoord.processes.process import signal_number
@@ -189,10 +190,11 @@ class Casting:
 
     # --- trees under shims ---
 
-    def prepare(self, stage: Stage, data: Mapping[str, Any]) -> dict[str, Any]:
+    def prepare(self, owner: Incarnation, stage: Stage, data: Mapping[str, Any]) -> dict[str, Any]:
         """An owner launches a command: give it the command line of the puppet that plays it."""
         world, cookie = self.world, data["cookie"]
-        order = Ordered(cookie, data["environment"], data["program"], Scope(data["scope"]), data["grace"])
+        scope = Scope(data["scope"])
+        order = Ordered(cookie, data["environment"], data["program"], scope, data["grace"], owner)
         world.launching[cookie] = order
         plan = world.programs.get(data["program"])
         if plan is None:

@@ -256,7 +256,6 @@ class Init:
         if member is None:
             return {"failed": "the process of an incarnation did not start"}
         member.label = ask["label"]
-        member.ready = True
         return {"member": self.told(member)}
 
     def start_puppet(self, ask: dict[str, Any]) -> dict[str, Any]:

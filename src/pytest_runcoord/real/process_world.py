@@ -173,7 +173,11 @@ class RealProcessWorld(ProcessWorld):
             for stage in list(self.stages.values()):
                 self.casting.look(stage, wait)
             self._reap_for_owners()
-            if all(each.quiet() for each in self.casting.everyone) or _now() >= end:
+            if all(each.quiet() for each in self.casting.everyone):
+                return
+            if _now() >= end:
+                for process in self.casting.everyone:
+                    process.expected.clear()  # once is enough
                 return
             self._fresh, wait = False, TURN_SECONDS
 
@@ -200,7 +204,7 @@ class RealProcessWorld(ProcessWorld):
         """An owner is about to do something with processes, or has done it."""
         self.changed()
         if moment == "before-launch":
-            return self.casting.prepare(self._stage_of(incarnation), data)
+            return self.casting.prepare(incarnation, self._stage_of(incarnation), data)
         if moment == "after-gate":
             self.casting.began(self._stage_of(incarnation), data["cookie"])
         elif moment == "before-signal":
@@ -268,7 +272,8 @@ class RealProcessWorld(ProcessWorld):
         """A signal was sent, or tried; what it does is waited for at the next look."""
         number, result = data["signal"], data["result"]
         if result == "sent":
-            process.expected.append(number)
+            if process.seen["ready"] or number == signal.SIGKILL:  # nobody else than a puppet reports
+                process.expected.append(number)
             if number == signal.SIGKILL:
                 process.killed_by = by
         whom: Any = process
@@ -280,7 +285,7 @@ class RealProcessWorld(ProcessWorld):
         self.changed()
         self.settle()
         awaited = [each for pid in pids if (each := self._holder(incarnation, pid)) is not None]
-        shims = [each for each in awaited if each.is_shim and not each.seen["ended"]]
+        shims = [each.process for each in self.real_shims.values() if self._is_about_to_end(each, awaited)]
         end = _now() + SHIM_SECONDS
         while any(not each.seen["ended"] for each in shims) and _now() < end:
             self.changed()
@@ -295,6 +300,11 @@ class RealProcessWorld(ProcessWorld):
         self.world.time.wait(min([seconds, *(each - here for each in self._due)]))
         self.changed()
         self.settle()
+
+    def _is_about_to_end(self, shim: RealShim, awaited: list[RealProcess]) -> bool:
+        """Whether a shim is waited for that ends by itself, since its owner is gone."""
+        gone = shim.order.owner.life in (Life.CRASHED, Life.CLOSED)
+        return gone and shim.process in awaited and not shim.process.seen["ended"]
 
     def later(self, seconds: float, action: Callable[[], None]) -> None:
         """Do something as the world's clocks have gone on for so long."""

@@ -9,13 +9,17 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import importlib
 import os
+import pkgutil
 import select
 import signal
 import socket
 import sys
 import traceback
+from types import ModuleType
 
+import runcoord
 from pytest_runcoord.real import init
 from pytest_runcoord.real.namespaces import die_with_parent, enter_new, mount_own_proc
 from pytest_runcoord.real.passing import Hung, put, take
@@ -29,6 +33,7 @@ def main() -> None:
     here = socket.socket(fileno=int(sys.argv[1]))
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal's key is for those who run scenarios
     os.setsid()
+    _load(runcoord)
     gc.freeze()
     put(here, {"ready": True})
     with contextlib.suppress(Hung):
@@ -36,6 +41,14 @@ def main() -> None:
             _reap()
             if select.select([here], [], [], TURN_SECONDS)[0]:
                 _serve(here)
+
+
+def _load(package: ModuleType) -> None:
+    """Everything that is loaded late elsewhere: here each incarnation would load it anew."""
+    for each in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+        if not each.name.endswith(("__main__", ".start")):
+            with contextlib.suppress(ImportError):  # of another system, or an option that is not there
+                importlib.import_module(each.name)
 
 
 def _reap() -> None:

@@ -25,6 +25,7 @@ from pytest_runcoord.vocabulary import (
     Text,
 )
 from pytest_runcoord.world import World, WorldPlan
+from pytest_runcoord.world_errors import CannotBeReal
 
 PLACES = {
     "repository": "a repository with one commit on the branch main, and its work tree",
@@ -192,6 +193,8 @@ def _register_obstacles(registry: Registry) -> None:
         checkouts = world.checkouts
         checkouts.touch()
         config = checkouts.config_of(step.args["of"])
+        if step.args["held"] and world.real:
+            raise CannotBeReal("who has a lock open outside of a namespace is not seen in it")
         lock = os.open(f"{config}.lock", os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644)
         if step.args["held"]:
             checkouts.cleanups.append(lock)

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from defects.catalogue import Defect
-from pytest_runcoord.processes import Life, SimProcess, launching, membership, pinned, port, shim
-from pytest_runcoord.processes.launching import SimTree
-from pytest_runcoord.processes.membership import Members
+from pytest_runcoord.processes import Life, SimProcess, membership, pinned, port, shim
 from pytest_runcoord.processes.pinned import SimPinned
 from pytest_runcoord.processes.port import SimProcesses
 from pytest_runcoord.processes.shim import SimShim
 from runcoord import _teardown as engine
-from runcoord._core.lineage import CookieLine
-from runcoord._core.teardown import Found, Scan, Scope, TeardownReport
+from runcoord._core import teardown_plan
+from runcoord._core.teardown import Scan, Scope, TeardownReport
 from runcoord._core.teardown_ledger import ASKING, Ledger
 from runcoord._core.teardown_plan import Phase, TeardownPlan
-from runcoord._supervisor import preparing
 from runcoord.ports import Look, Membership, PinnedProcess, ProcessIdentity
 
 Patch = pytest.MonkeyPatch
@@ -40,19 +37,6 @@ def _taken_for_gone(patch: Patch, when: Callable[[Teardown], bool]) -> None:
         return Scan()
 
     patch.setattr(Teardown, "_scan", blind)
-
-
-def _found(patch: Patch, more: Callable[[list[SimProcess], Members], None]) -> None:
-    """Whoever looks for members finds others besides."""
-    among = membership.members_among
-
-    def found(processes: Collection[SimProcess], members: Membership, **how: Any) -> Members:
-        seen = among(processes, members, **how)
-        there = [each for each in processes if not each.ended and each.pid not in how["never"]]
-        more(there, seen)
-        return seen
-
-    patch.setattr(port, "members_among", found)
 
 
 def _looked_for(patch: Patch, **changes: Any) -> None:
@@ -174,6 +158,10 @@ def _newborn_unnamed(patch: Patch) -> None:
     patch.setattr(Ledger, "report", without)
 
 
+def _one_empty_scan(patch: Patch) -> None:
+    patch.setattr(teardown_plan, "CLEAN_SCANS", 1)
+
+
 # --- zombie-is-dead ---
 
 
@@ -198,79 +186,6 @@ def _state_z_is_dead(patch: Patch) -> None:
         "members_among",
         lambda processes, members, **how: among([p for p in processes if p.state != "Z"], members, **how),
     )
-
-
-# --- bystanders-untouched ---
-
-
-def _by_name(patch: Patch) -> None:
-    def namesakes(there: list[SimProcess], seen: Members) -> None:
-        names = {each.name for each in seen.found}
-        for each in there:
-            if each.name in names:
-                seen.found.setdefault(each, {Found.COOKIE})
-
-    _found(patch, namesakes)
-
-
-def _everything_of_the_user(patch: Patch) -> None:
-    def theirs(there: list[SimProcess], seen: Members) -> None:
-        for each in there:
-            if any(each.user == other.user for other in list(seen.found)):
-                seen.found.setdefault(each, {Found.SESSION})
-
-    _found(patch, theirs)
-
-
-def _the_whole_lineage(patch: Patch) -> None:
-    first: set[str] = set()
-
-    def relatives(there: list[SimProcess], seen: Members) -> None:
-        first.update(each.cookies[0] for each in seen.found if each.cookies)
-        for each in there:
-            if each.cookies and each.cookies[0] in first:
-                seen.found.setdefault(each, {Found.COOKIE})
-
-    _found(patch, relatives)
-
-
-# --- teardown-twice ---
-
-
-def _again(patch: Patch) -> None:
-    tear_down = SimTree.tear_down
-
-    def anew(self: SimTree, grace: float) -> TeardownReport:
-        self._report = self._shim.report = self._shim._fiber = None
-        return tear_down(self, grace)
-
-    patch.setattr(launching.SimTree, "tear_down", anew)
-
-
-# --- nested-and-spared ---
-
-
-def _own_cookie_alone(patch: Patch) -> None:
-    patch.setattr(preparing, "extended", lambda line, cookie: CookieLine((cookie,)))
-
-
-def _nobody_is_spared(patch: Patch) -> None:
-    patch.setattr(membership, "handed_over", lambda process, cookie: False)
-
-
-def _only_the_marked_one_is_spared(patch: Patch) -> None:
-    def spare(members: Membership, seen: Members) -> None:
-        for process in list(seen.found):
-            line = process.environment
-            own = process.parent is None or process.parent.environment.get("RUNCOORD_HANDED_OVER") is None
-            if own and line.get("RUNCOORD_HANDED_OVER") == members.spared:
-                seen.spared[process] = seen.found.pop(process)
-
-    patch.setattr(membership, "_spare", spare)
-
-
-def _always_the_whole_tree(patch: Patch) -> None:
-    _looked_for(patch, scope=Scope.TREE)
 
 
 TEARDOWN: list[Defect] = [
@@ -374,6 +289,14 @@ TEARDOWN: list[Defect] = [
         name="newborn-unnamed",
         scenario="a-fork-without-end-is-named",
     ),
+    Defect(
+        "forks-while-dying",
+        "One scan that finds nobody is taken for proof.",
+        "outcome-after-quiescence",
+        _one_empty_scan,
+        name="one-empty-scan",
+        scenario="one-empty-scan-proves-nothing",
+    ),
     Defect("zombie-is-dead", "A zombie is waited for until it is reaped.", "took", _zombies_are_waited_for),
     Defect(
         "zombie-is-dead",
@@ -390,57 +313,5 @@ TEARDOWN: list[Defect] = [
         _state_z_is_dead,
         name="state-z",
         scenario="not-everything-in-state-z-is-dead",
-    ),
-    Defect(
-        "bystanders-untouched",
-        "Processes are found by the name of their program.",
-        "no-stranger-signalled",
-        _by_name,
-    ),
-    Defect(
-        "bystanders-untouched",
-        "Everything of the same user is ended.",
-        "no-stranger-signalled",
-        _everything_of_the_user,
-        name="whole-user",
-    ),
-    Defect(
-        "bystanders-untouched",
-        "All runs of a lineage count as one.",
-        "nothing-of-others",
-        _the_whole_lineage,
-        name="whole-lineage",
-        scenario="runs-of-one-lineage-are-not-one-another",
-    ),
-    Defect("teardown-twice", "A second teardown begins anew.", "signals", _again),
-    Defect(
-        "nested-and-spared",
-        "A run in a run has its own cookie alone.",
-        "outcome-after-quiescence",
-        _own_cookie_alone,
-    ),
-    Defect(
-        "nested-and-spared",
-        "What was handed over is swept like the rest.",
-        "nothing-of-others",
-        _nobody_is_spared,
-        name="nobody-spared",
-        scenario="what-was-handed-over-is-spared",
-    ),
-    Defect(
-        "nested-and-spared",
-        "What was handed over is spared, and its children are not.",
-        "nothing-of-others",
-        _only_the_marked_one_is_spared,
-        name="children-swept",
-        scenario="what-was-handed-over-is-spared",
-    ),
-    Defect(
-        "nested-and-spared",
-        "A scope that was limited to the group is not heeded.",
-        "process",
-        _always_the_whole_tree,
-        name="scope",
-        scenario="a-group-scope-ends-the-group-alone",
     ),
 ]

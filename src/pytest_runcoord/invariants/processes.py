@@ -217,7 +217,12 @@ class NoOrphanLeft(_AboutProcesses):
             if run.outcome is None or not self.had_any(run.run_id):
                 continue
             self.exercised += 1
-            unnamed = [each for each in self.left_of(run.run_id) if not _is_named(run, each)]
+            # What a survivor has started since nobody could name.
+            unnamed = [
+                each
+                for each in self.left_of(run.run_id)
+                if not any(_is_named(run, above) for above in (each, *each.line()))
+            ]
             if unnamed:
                 self.fail(
                     f"processes of {run.run_id} live on, and nobody says so",
@@ -250,10 +255,8 @@ class OutcomeAfterQuiescence(_AboutProcesses):
 
 
 def _is_named(run: RunSeen, process: SimProcess) -> bool:
-    """Whether a process, or one above it, is among the survivors that a run names, or may be among those it
-    only counts. What a survivor starts later nobody can name."""
-    line = {process.pid, *(each.pid for each in process.line())}
-    return bool(line.intersection(run.survivors)) or run.survivors_unnamed > 0 or None in run.survivors
+    """Whether a process is among the survivors that a run names, or may be among those it only counts."""
+    return process.pid in run.survivors or run.survivors_unnamed > 0 or None in run.survivors
 
 
 PROCESS_INVARIANTS: tuple[type[Invariant], ...] = (

@@ -164,7 +164,10 @@ class SimProcesses:
                 parent=parent,
                 name=parent.name,
                 forks_on_scan=parent.forks_on_scan,
+                ends_on_scan=parent.ends_on_scan,
             )
+            if parent.ends_on_scan:
+                self.table.exit(parent)
         return bool(forking)
 
     def _sighting(self, process: SimProcess, ways: Iterable[Found], cookie: str) -> Sighting:

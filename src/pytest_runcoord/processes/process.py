@@ -119,6 +119,8 @@ class SimProcess:
     """Signals that the system does not permit to send it; None: all of them."""
     forks_on_scan: int = 0
     """Children that it has, one behind the back of each scan."""
+    ends_on_scan: bool = False
+    """With each of them it ends itself, so that the scan sees neither."""
     gate: bool = False
     """It waits behind a gate and has executed nothing."""
 

@@ -254,11 +254,17 @@ def _register_escapes(registry: Registry) -> None:
             PROCESS,
             Argument("times", Count(1, 1_000), "how many scans", default=1),
             Argument("takes", Duration(), "how long each takes, as where processes flood", default=0.001),
+            Argument(
+                "ends", Flag(), "it ends itself with that, so that the scan sees neither", default=False
+            ),
         ),
         example="fork_on_scan: {process: helper, times: 3}",
     )
     def fork_on_scan(world: World, step: Step) -> None:
-        world.processes.find(step.args["process"]).forks_on_scan = step.args["times"]
+        process = world.processes.find(step.args["process"])
+        process.forks_on_scan = step.args["times"]
+        if step.args["ends"]:
+            process.ends_on_scan = True
         world.processes.table.forked_scan_seconds = step.args["takes"]
 
     @registry.step(

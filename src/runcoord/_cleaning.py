@@ -48,7 +48,7 @@ from runcoord.errors import (
     VersionConflict,
     WorkCancelled,
 )
-from runcoord.ports import BadRow
+from runcoord.ports import BadRow, Change
 
 log = logging.getLogger("runcoord.recovery")
 
@@ -126,12 +126,14 @@ class Cleaner:
             if left <= 0 or count >= limits.CLEANUP_RUNS:
                 cleaned.unfinished = True
                 break
+            attempt = None
             try:
                 attempt = self._begun(run_id, proof, alive, min(left, limits.SHIM_SECONDS))
                 if attempt is not None:
                     self._carry_out(attempt, cleaned)
             except LeaseLost:
                 say(log, logging.INFO, "somebody else cleans up after a run", run=run_id)
+                self._tell_late(attempt)
             except ROW_ERRORS as error:
                 cleaned.bad.append(BadRow("runs", run_id, error.problem))
         return cleaned
@@ -276,6 +278,14 @@ class Cleaner:
         meant = [ProcessIdentity(each.pid, each.start, shim.habitat, cookie=shim.cookie) for each in left]
         seen = ((each.pid, self._probes.look(each).sight) for each in meant)
         return frozenset(pid for pid, sight in seen if sight in (Sight.GONE, Sight.STRANGER))
+
+    def _tell_late(self, attempt: _Attempt | None) -> None:
+        """Another sweep took the run over in the middle of a round; what came of the round is still known
+        only here. A round belongs to one attempt, so that nothing of the other's is written over."""
+        told = self._told(attempt) if attempt is not None and not attempt.unaudited else ()
+        if told:
+            with self._verbs.store.transaction("defer") as tx:
+                tx.save([Change(records=told)])
 
     def _told(self, attempt: _Attempt) -> tuple[Audit, ...]:
         """The audit of this attempt with its result."""

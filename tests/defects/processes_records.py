@@ -239,8 +239,8 @@ RECORDS = [
     ),
     Defect(
         "cleanup-pending-does-not-block",
-        "Two sweeps deal with what one finished run left, and one never writes down what it did.",
-        "audit-before-signal",
+        "Two sweeps deal with what one finished run left, and the second takes it from the first.",
+        "signals",
         _proof_of_death_beats_the_sweep,
         name="two-sweeps",
         scenario="two-sweeps-and-one-clean-up",

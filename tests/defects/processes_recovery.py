@@ -35,7 +35,9 @@ def _skips_processes(patch: pytest.MonkeyPatch) -> None:
 
 
 def _ends_the_run_alone(patch: pytest.MonkeyPatch) -> None:
-    """The run is ended as if the signals had been sent."""
+    """The run is ended as if the signals had been sent, and nobody looks whether that is so."""
+    patch.setattr(_cleaning, "corrected", lambda report, found: report)
+    patch.setattr(_cleaning, "summed_up", lambda found, report, hidden: TeardownReport(emptied=True))
     patch.setattr(Trees, "tear_down", lambda self, found: TeardownReport(emptied=True))
 
 
@@ -143,6 +145,10 @@ def _nothing_of_what_may_be_written(patch: pytest.MonkeyPatch) -> None:
             attempt.audit = None
 
     patch.setattr(Cleaner, "_kill", kill)
+
+
+def _overtaken_says_nothing(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Cleaner, "_tell_late", lambda self, attempt: None)
 
 
 def _no_result_after_the_intent(patch: pytest.MonkeyPatch) -> None:
@@ -280,6 +286,14 @@ RECOVERY = [
         _own_teardown_waits_for_the_store,
         name="own-tree",
         scenario="own-tree-needs-no-audit",
+    ),
+    Defect(
+        "audit-fails",
+        "A sweep that lost the run in the middle of a round never says what came of it.",
+        "audit-before-signal",
+        _overtaken_says_nothing,
+        name="overtaken",
+        scenario="audit-of-a-sweep-that-was-overtaken",
     ),
     Defect(
         "audit-fails",

@@ -66,9 +66,16 @@ def run_variant(scenario: Scenario, variant: Variant, *, subject: Subject | None
     try:
         _Run(scenario, subject, directory, result).run()
     finally:
-        shutil.rmtree(directory, ignore_errors=True)
+        _remove(directory)
         result.seconds = _now() - began
     return result
+
+
+def _remove(directory: Path) -> None:
+    try:
+        directory.rmdir()
+    except OSError:  # something was left in it, as by every store in a file
+        shutil.rmtree(directory, ignore_errors=True)
 
 
 def _reference(choices: dict[str, str]) -> Subject:

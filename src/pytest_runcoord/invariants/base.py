@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import lru_cache
 from typing import ClassVar
 
 from pytest_runcoord.history import Entry
@@ -50,19 +50,14 @@ class Invariant:
         raise Violated(self.id, problem, expected=expected, seen=seen)
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """Who is asked about what, in a world with processes or in one without."""
-
-    seers: dict[str, list[Invariant]]
-    comparers: list[Invariant]
-
-    @classmethod
-    def of(cls, invariants: list[Invariant], used: bool) -> _Asked:
-        asked = [i for i in invariants if used or not i.about_processes]
-        seers = [i for i in asked if type(i).see is not Invariant.see]
-        comparers = [i for i in asked if type(i).compare is not Invariant.compare]
-        return cls({kind: [i for i in seers if kind in i.hears] for kind in Invariant.hears}, comparers)
+@lru_cache(maxsize=32)
+def _asked(kinds: tuple[type[Invariant], ...], used: bool) -> tuple[dict[str, list[int]], list[int]]:
+    """Which of them hear of which kinds of entries, and which compare, with processes or without."""
+    asked = [number for number, kind in enumerate(kinds) if used or not kind.about_processes]
+    seers = [number for number in asked if kinds[number].see is not Invariant.see]
+    comparers = [number for number in asked if kinds[number].compare is not Invariant.compare]
+    hearing = {kind: [each for each in seers if kind in kinds[each].hears] for kind in Invariant.hears}
+    return hearing, comparers
 
 
 class Watch:
@@ -71,9 +66,17 @@ class Watch:
     def __init__(self, world: World, kinds: tuple[type[Invariant], ...]) -> None:
         self._world = world
         self.invariants = [kind(world) for kind in kinds if kind.needs <= world.subject.capabilities]
-        self._asked = {used: _Asked.of(self.invariants, used) for used in (False, True)}
+        self._choose(used=False)
         self._fed = 0
         self._last = Snapshot({}, {})
+
+    def _choose(self, used: bool) -> None:
+        """Whom to ask, in a world with processes or in one without."""
+        hearing, comparers = _asked(tuple([type(each) for each in self.invariants]), used)
+        everybody = self.invariants
+        self._used = used
+        self._seers = {kind: [everybody[each] for each in numbers] for kind, numbers in hearing.items()}
+        self._comparers = [everybody[each] for each in comparers]
 
     def look(self) -> None:
         """Feed what ended since the last look. Raises :class:`Violated`."""
@@ -82,14 +85,15 @@ class Watch:
         if after is self._last and self._fed == len(completed):
             return
         before, self._last = self._last, after
-        asked = self._asked[self._world.processes.used]
+        if self._world.processes.used is not self._used:
+            self._choose(used=not self._used)
         while self._fed < len(completed):
             entry = completed[self._fed]
             self._fed += 1
-            for invariant in asked.seers[entry.kind]:
+            for invariant in self._seers[entry.kind]:
                 invariant.see(entry, before)
         if after is not before:
-            for invariant in asked.comparers:
+            for invariant in self._comparers:
                 invariant.compare(before, after)
 
     def end(self) -> None:

@@ -24,6 +24,7 @@ def was_handed_over(process: SimProcess, cookie: str) -> bool:
 
 class _AboutProcesses(Invariant):
     needs = frozenset({"processes"})
+    about_processes = True
 
     def left_of(self, run: str) -> list[SimProcess]:
         """Processes that truly belong to a run, live, were not handed over, and are within the scope that was

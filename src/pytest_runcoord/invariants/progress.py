@@ -141,13 +141,14 @@ class IdleIsFree(Invariant):
     def __init__(self, *world: object) -> None:
         super().__init__(*world)  # type: ignore[arg-type]
         self._ended_owners = 0
-        """Owners that had ended by the last sweep; what is stored of newer ones the next one removes."""
+        """Owners whose death could be proved by the last sweep; what is stored of newer ones the next one
+        removes."""
 
     def sweep(self, before: Snapshot, after: Snapshot, rows: int | None) -> None:
         """One sweep in which nothing else happened."""
         now = self.world.instant()
         before_that = self._ended_owners
-        self._ended_owners = sum(each.life in (Life.CRASHED, Life.CLOSED) for each in self.world.incarnations)
+        self._ended_owners = self.world.processes.provable_deaths(self.world.incarnations)
         ended = {
             each.owner_id for each in self.world.incarnations if each.life in (Life.CRASHED, Life.CLOSED)
         }

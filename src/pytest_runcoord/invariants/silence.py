@@ -14,6 +14,8 @@ class NothingUnasked(Invariant):
     id = "nothing-unasked"
     says = "Opening, closing, reading and refusals change nothing that is durable."
 
+    hears = frozenset({"verb", "world"})
+
     def see(self, entry: Entry, before: Snapshot) -> None:
         if entry.changed is None or entry.what in SEVERAL_STEPS:
             return

@@ -6,7 +6,9 @@ from pytest_runcoord.history import Entry
 from pytest_runcoord.invariants.base import Invariant
 from pytest_runcoord.subject import Snapshot
 
-SEVERAL_STEPS = frozenset({"execute", "effect", "finish", "startup", "recover", "deliver", "dispatch"})
+SEVERAL_STEPS = frozenset(
+    {"supervise", "execute", "effect", "finish", "startup", "recover", "deliver", "dispatch"}
+)
 """Verbs that do several things in turn: what came before the refusal stands."""
 
 

@@ -11,6 +11,8 @@ from pytest_runcoord.real.asked import HAS_ENDED, TORN_DOWN
 from runcoord import ShimLauncher
 from runcoord.ports import Ending, Launcher, LaunchOrder, Processes, ProcessIdentity, TeardownReport, Tree
 
+GONE = "-that-is-gone"
+"""Appended to the path of a program that cannot be executed in the end."""
 HEARD_SECONDS = 5.0
 """Real time until a shim has said that its command, which has ended, has."""
 Announce = Callable[..., Mapping[str, Any]]
@@ -34,10 +36,12 @@ class NamedLauncher:
             grace=order.grace,
         )
         scale = told["scale"]
-        puppet = replace(
-            order, argv=tuple(told["argv"]), executable=sys.executable, grace=order.grace * scale
-        )
-        tree = self._inner.launch(puppet if told["argv"] else replace(order, grace=order.grace * scale))
+        played = replace(order, grace=order.grace * scale)
+        if told["argv"]:
+            played = replace(played, argv=tuple(told["argv"]), executable=sys.executable)
+        else:
+            played = replace(played, executable=order.executable + GONE)
+        tree = self._inner.launch(played)
         self._announce("after-launch")
         return NamedTree(tree, order.cookie, self._announce, scale)
 

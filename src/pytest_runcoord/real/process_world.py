@@ -7,6 +7,7 @@ import signal
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
@@ -33,6 +34,20 @@ OTHERS_SECONDS = 3.0
 """Real time in which what is expected to end by the work of shims may still do so."""
 
 _now = time.monotonic
+
+
+@dataclass(slots=True)
+class RealSeat:
+    """One incarnation's own process, and the shims that it has launched."""
+
+    world: RealProcessWorld
+    incarnation: Incarnation
+    processes: Any
+
+    @property
+    def launcher(self) -> Any:
+        shims = self.world.real_shims.values()
+        return SimpleNamespace(shims=[each for each in shims if each.order.owner is self.incarnation])
 
 
 class RealProcessWorld(ProcessWorld):
@@ -82,7 +97,7 @@ class RealProcessWorld(ProcessWorld):
         stage = self.stage_at(place)
         told = stage.incarnate(incarnation.owner, wire, complaints, environment, int(place.time_offset))
         process = self.casting.enter(stage, told, incarnation.owner, place=place)
-        seat: Any = SimpleNamespace(processes=SimpleNamespace(process=process))
+        seat: Any = RealSeat(self, incarnation, SimpleNamespace(process=process))
         self._seats[id(incarnation)] = seat
         return process
 
@@ -285,7 +300,11 @@ class RealProcessWorld(ProcessWorld):
         self.changed()
         self.settle()
         awaited = [each for pid in pids if (each := self._holder(incarnation, pid)) is not None]
-        shims = [each.process for each in self.real_shims.values() if self._is_about_to_end(each, awaited)]
+        shims = [
+            each.process
+            for each in self.real_shims.values()
+            if self._is_about_to_end(incarnation, each, awaited)
+        ]
         end = _now() + SHIM_SECONDS
         while any(not each.seen["ended"] for each in shims) and _now() < end:
             self.changed()
@@ -301,10 +320,11 @@ class RealProcessWorld(ProcessWorld):
         self.changed()
         self.settle()
 
-    def _is_about_to_end(self, shim: RealShim, awaited: list[RealProcess]) -> bool:
-        """Whether a shim is waited for that ends by itself, since its owner is gone."""
-        gone = shim.order.owner.life in (Life.CRASHED, Life.CLOSED)
-        return gone and shim.process in awaited and not shim.process.seen["ended"]
+    def _is_about_to_end(self, waits: Incarnation, shim: RealShim, awaited: list[RealProcess]) -> bool:
+        """Whether a shim is waited for that ends by itself: its owner is gone, or has told it to."""
+        owner = shim.order.owner
+        told = owner is waits or owner.life in (Life.CRASHED, Life.CLOSED)
+        return told and shim.process in awaited and not shim.process.seen["ended"]
 
     def later(self, seconds: float, action: Callable[[], None]) -> None:
         """Do something as the world's clocks have gone on for so long."""

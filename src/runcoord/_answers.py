@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from runcoord._core.model import Delivery, Event, Lease, Outcome, Run, State
+from runcoord._core.values import value
 from runcoord.ports import BadRow
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Receipt:
     """The answer to a submission or a retry. ``replayed``: this was the first answer, given again."""
 
@@ -18,7 +17,7 @@ class Receipt:
     replayed: bool
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class StopReceipt:
     """The answer to a stop. ``outcome`` is the run's final one if it has it (also when it had ended
     before); ``None`` while the work has yet to notice the stop."""
@@ -28,7 +27,7 @@ class StopReceipt:
     outcome: Outcome | None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Renewal:
     """A renewed lease, and whether the run is to stop."""
 
@@ -36,7 +35,7 @@ class Renewal:
     stop_requested: bool
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Completion:
     """What was recorded. ``late``: the lease had run out, but nobody else had acquired the run.
 
@@ -49,7 +48,7 @@ class Completion:
     delivery: Delivery | None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class RunList:
     """Runs, and the rows between them that could not be read."""
 
@@ -57,7 +56,7 @@ class RunList:
     bad: list[BadRow]
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class EventList:
     """Events, and the rows between them that could not be read."""
 

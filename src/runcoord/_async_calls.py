@@ -7,17 +7,17 @@ import contextlib
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import dataclass
 from typing import Any, ParamSpec, TypeVar
 
 from runcoord._bounded import ThreadBounded, timed_out
 from runcoord._core import limits
+from runcoord._core.values import value
 
 T = TypeVar("T")
 P = ParamSpec("P")
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Drained:
     """How many calls had finished when draining ended, and how many are still stuck."""
 

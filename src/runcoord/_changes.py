@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
 
 from runcoord._core import submission
 from runcoord._core.decide import Decision
 from runcoord._core.events import group_event
 from runcoord._core.model import Command, Event, Group, Instant, Run, State
+from runcoord._core.values import value
 from runcoord._log import say
 from runcoord.errors import UndecodableRow
 from runcoord.ports import BadRow, Change, Transaction
@@ -16,7 +16,7 @@ from runcoord.ports import BadRow, Change, Transaction
 log = logging.getLogger("runcoord.coordinator")
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Counted:
     """The group to write, if it changed, and its summary, if it is complete now."""
 

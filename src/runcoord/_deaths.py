@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import enum
 import logging
-from dataclasses import dataclass, field
 
 from runcoord._changes import Groups, changes_of
 from runcoord._coordinator import RunVerbs, instant
@@ -19,6 +18,7 @@ from runcoord._core.deliveries import orphaned
 from runcoord._core.model import EventState, Instant, Run, State
 from runcoord._core.process_rules import may_take_over
 from runcoord._core.records import Held, Owner
+from runcoord._core.values import field, record
 from runcoord._log import say
 from runcoord._probing import Probes
 from runcoord.errors import Refused, UndecodableRow, VersionConflict
@@ -44,7 +44,7 @@ _OF_SIGHT = {
 }
 
 
-@dataclass(slots=True)
+@record
 class Freed:
     """What the deaths that were proved in one sweep set free."""
 

@@ -11,7 +11,6 @@ import enum
 import logging
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
@@ -22,6 +21,7 @@ from runcoord._core.model import Lease, Outcome, Run
 from runcoord._core.records import Snapshot
 from runcoord._core.teardown import TeardownReport
 from runcoord._core.texts import message_of
+from runcoord._core.values import value
 from runcoord._heartbeat import Heartbeat, Hold
 from runcoord._log import say
 from runcoord._outbox import Outbox
@@ -58,7 +58,7 @@ class Ended(enum.StrEnum):
     """Somebody else decided about the run meanwhile; nothing was recorded by this owner."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ExecutionReport:
     """What became of one execution. ``run`` is the run as it is stored afterwards."""
 

@@ -23,12 +23,12 @@ from __future__ import annotations
 import enum
 import logging
 import threading
-from dataclasses import dataclass
 
 from runcoord._answers import Renewal
 from runcoord._coordinator import RunVerbs
 from runcoord._core import limits
 from runcoord._core.model import Lease
+from runcoord._core.values import value
 from runcoord._log import say
 from runcoord.errors import AlreadyFinished, EffectsBlocked, LeaseExpired, Refused, WorkCancelled
 from runcoord.ports import Bounded
@@ -45,7 +45,7 @@ class Hold(enum.StrEnum):
     ENDED = "ended"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class HoldReport:
     """Something that happened to a hold: ``renewal-failed``, ``reacquired``, ``lease-lost``,
     ``stop-requested``. ``at`` is boottime in seconds."""

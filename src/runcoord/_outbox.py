@@ -5,18 +5,18 @@ from __future__ import annotations
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 
 from runcoord._coordinator import instant
 from runcoord._core import deliveries, limits
 from runcoord._core.model import Deadline, Delivery, Event, EventState, Instant
+from runcoord._core.values import field, record
 from runcoord._registration import Registration
 from runcoord._sender import Answered, Sender
 from runcoord.errors import StaleDelivery, UnknownEvent
 from runcoord.ports import BadRow, Bounded, Change, Clock, Destination, Store, Transaction
 
 
-@dataclass(slots=True)
+@record
 class DrainReport:
     """What one drain did. Everything that it saw and did not deliver is counted here."""
 
@@ -41,7 +41,7 @@ class DrainReport:
         self.bad += [row for row in other.bad if row not in self.bad]
 
 
-@dataclass(slots=True)
+@record
 class _Drain:
     """One drain under way."""
 
@@ -64,7 +64,7 @@ class _Drain:
         return {target for target, used in self.used.items() if used > most}
 
 
-@dataclass(slots=True)
+@record
 class _Batch:
     """What one dispatch found: attempts that are ours to make, and whether it found anything at all."""
 

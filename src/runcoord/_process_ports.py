@@ -6,14 +6,14 @@ Public through :mod:`runcoord.ports`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Protocol
 
 from runcoord._core.identity import Habitat, Likeness, ProcessIdentity
 from runcoord._core.teardown import Membership, Scan, Scope, TeardownReport
+from runcoord._core.values import field, value
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Look:
     """What a pinned process is at this moment."""
 
@@ -27,7 +27,7 @@ class Look:
     """Why it is unknown, in words."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Guarantees:
     """What a table of processes can promise on this system."""
 
@@ -142,7 +142,7 @@ class Processes(Protocol):
         wherever it can tell."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class LaunchOrder:
     """What to execute, as it was asked for and prepared."""
 
@@ -163,7 +163,7 @@ class LaunchOrder:
     """File into which the shim writes how the command ended when nobody can be told. Empty: nowhere."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Ending:
     """How the command itself ended, before anything else of its tree was ended."""
 

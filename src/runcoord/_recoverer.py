@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from runcoord._changes import Groups, changes_of
@@ -23,6 +22,7 @@ from runcoord._core.decide import decide
 from runcoord._core.events import digest_event
 from runcoord._core.model import Outcome, Run
 from runcoord._core.process_rules import may_take_over
+from runcoord._core.values import field, record
 from runcoord._deaths import ROW_ERRORS, Deaths, Freed, Vitality
 from runcoord._log import say
 from runcoord._outbox import DrainReport, Outbox
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("runcoord.recovery")
 
 
-@dataclass(slots=True)
+@record
 class SweepReport:
     """What one sweep did. All zeros means that it looked and found nothing to do."""
 

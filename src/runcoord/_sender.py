@@ -5,12 +5,12 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from runcoord._coordinator import instant
 from runcoord._core import deliveries, limits
 from runcoord._core.model import Delivery, Event, Instant
 from runcoord._core.texts import message_of
+from runcoord._core.values import value
 from runcoord._log import say
 from runcoord.errors import DestinationRefused, StoreTimeout, StoreUnavailable
 from runcoord.ports import Bounded, Clock, Destination, Message
@@ -18,7 +18,7 @@ from runcoord.ports import Bounded, Clock, Destination, Message
 log = logging.getLogger("runcoord.outbox")
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Answered:
     """An attempt that was made. ``apply`` gives the event as it is after the answer."""
 

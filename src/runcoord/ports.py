@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from runcoord._core.identity import (
@@ -64,6 +63,7 @@ from runcoord._core.teardown import (
     Sighting,
     TeardownReport,
 )
+from runcoord._core.values import record, value
 from runcoord._process_ports import (
     Ending,
     Guarantees,
@@ -186,7 +186,7 @@ class Bounded(Protocol):
     def call(self, seconds: float, call: Callable[[], T]) -> T: ...
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Message:
     """What a destination receives. Every copy of one event has the same ``event_id`` and ``body``."""
 
@@ -205,7 +205,7 @@ that has not returned after :data:`~runcoord._core.limits.SEND_SECONDS` has fail
 when it has returned."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Change:
     """What one decision writes. ``before`` is the run as loaded: the save fails with
     :class:`~runcoord.errors.VersionConflict` unless its version is still the stored one."""
@@ -220,7 +220,7 @@ class Change:
     """Each is written whole, in the place of the one with the same key."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class BadRow:
     """A stored row that could not be understood; isolated, named, left as it is."""
 
@@ -239,7 +239,7 @@ class BadRow:
         )
 
 
-@dataclass(slots=True)
+@record
 class Counters:
     """What a store has done since it was opened. For tests and benchmarks that count work."""
 
@@ -381,7 +381,7 @@ def _same_store(store: Store) -> Store:
     return store
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Ports:
     """Replacements for the production edges; what is ``None`` is the real one.
 

@@ -161,9 +161,9 @@ def test_an_invocation_that_opens_no_store_loads_a_handful_of_our_modules() -> N
         check=True,
     )
     ours = {name for name in done.stderr.split() if name.startswith("runcoord.")}
-    assert ours == {f"runcoord.{name}" for name in ("_late", "_version", "cli", "errors")} | {
-        f"runcoord.cli.{name}" for name in ("app", "failures", "output", "session", "wording")
-    }
+    assert ours == {
+        f"runcoord.{name}" for name in ("_core", "_core.values", "_late", "_version", "cli", "errors")
+    } | {f"runcoord.cli.{name}" for name in ("app", "failures", "output", "session", "wording")}
 
 
 COLLECTED = """

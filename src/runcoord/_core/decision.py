@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from runcoord._core.model import Event, Run
 from runcoord._core.records import Record
+from runcoord._core.values import value
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Decision:
     """What a request changes. ``run`` is the run afterwards; unchanged when ``changed`` is false."""
 

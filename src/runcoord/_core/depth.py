@@ -7,9 +7,9 @@ is no admission without a greater depth further down, and a malformed value neve
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from runcoord._core.limits import DEFAULT_MAX_DEPTH, MAX_DEPTH_CEILING
+from runcoord._core.values import value
 from runcoord._core.variables import plain_number, require_variable
 from runcoord.errors import DepthExceeded, InvalidConfiguration
 
@@ -17,7 +17,7 @@ MALFORMED = "malformed"
 """What an error and a log record say in the place of a depth that is no number."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class DepthNames:
     """The environment variables that carry depth and maximum.
 
@@ -40,7 +40,7 @@ class DepthNames:
             )
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Admission:
     """One run may start."""
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from runcoord._core.limits import GRACE_SECONDS, MAX_GRACE_SECONDS
+from runcoord._core.values import value
 from runcoord._core.variables import plain_number
 
 GRACE_VARIABLE = "RUNCOORD_TEARDOWN_GRACE"
 """The environment variable that holds the grace, unless a host names its own."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Grace:
     """The grace to keep."""
 

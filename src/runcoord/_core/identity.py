@@ -14,10 +14,10 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from runcoord._core.limits import MAX_PID
+from runcoord._core.values import value
 
 FORMAT = 1
 """Number of the stored form. A record of another form is unknown, never different."""
@@ -33,7 +33,7 @@ class Likeness(enum.StrEnum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Habitat:
     """Where pids and start values mean something: they are comparable only within one of these."""
 
@@ -47,7 +47,7 @@ class Habitat:
     """Where start values come from, and in which unit: ``linux-proc`` (ticks since boot), or another."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ProcessIdentity:
     """One process as it was recorded."""
 
@@ -77,7 +77,7 @@ class ProcessIdentity:
         }
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class UnknownIdentity:
     """A record that does not name a process: of an older or newer form, or out of range. Never a reason to
     signal anything, and never proof that a process is gone."""

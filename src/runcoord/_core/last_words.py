@@ -6,16 +6,16 @@ It informs and authorises nothing: no identity of a process in it is ever signal
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from runcoord._core.teardown import TeardownReport, report_from
+from runcoord._core.values import value
 
 FORMAT = 1
 """Number of the stored form."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class LastWords:
     """How a command and its tree ended, as its shim saw it."""
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from runcoord._core.limits import COOKIE_DIGITS, MAX_COOKIES
+from runcoord._core.values import value
 from runcoord.errors import DepthExceeded, InvalidRequest
 
 COOKIE_VARIABLE = "RUNCOORD_COOKIE"
@@ -24,7 +24,7 @@ _ONE = re.compile(_COOKIE)
 _LINE = re.compile(rf"{_COOKIE}(?::{_COOKIE}){{0,{MAX_COOKIES - 1}}}".encode())
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class CookieLine:
     """Cookies of runs that started one another; never empty."""
 
@@ -45,7 +45,7 @@ class CookieLine:
         return {COOKIE_VARIABLE: ":".join(self.cookies)}
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class FoundLine:
     """What an environment says about the runs above."""
 

@@ -9,9 +9,9 @@ destination.
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
 
 from runcoord._core.limits import MAX_LEASE_SECONDS
+from runcoord._core.values import value
 
 
 class State(enum.StrEnum):
@@ -54,7 +54,7 @@ class EventKind(enum.StrEnum):
     DIGEST = "held.digest"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Instant:
     """One reading of the clocks: wall time (seconds since 1970), boottime (seconds since boot, counting
     suspend), and the boot that boottime belongs to."""
@@ -64,7 +64,7 @@ class Instant:
     boot_id: str
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Deadline:
     """A moment in the future, stored so that neither a clock step nor a suspend moves it.
 
@@ -92,7 +92,7 @@ class Deadline:
         return self.boot_id != now.boot_id and self.wall - now.wall > cap
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Lease:
     """What an owner holds: one acquisition of one run.
 
@@ -108,7 +108,7 @@ class Lease:
     until: Deadline
 
 
-@dataclass(frozen=True)  # no slots: see evolving.py
+@value(slots=False)  # no slots: see evolving.py
 class Spec:
     """What was asked for, fixed when the run was accepted. A retry has the same."""
 
@@ -135,7 +135,7 @@ class CleanupState(enum.StrEnum):
     """Somebody may be alive, and nothing more is tried; see the survivors."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Survivor:
     """A process that may be alive after everything that could be done."""
 
@@ -146,7 +146,7 @@ class Survivor:
     why: str
 
 
-@dataclass(frozen=True)  # no slots: see evolving.py
+@value(slots=False)  # no slots: see evolving.py
 class Cleanup:
     """How far the processes of a run are dealt with. A run without processes has none."""
 
@@ -169,7 +169,7 @@ class Cleanup:
     """Survivors that are counted only."""
 
 
-@dataclass(frozen=True)  # no slots: see evolving.py
+@value(slots=False)  # no slots: see evolving.py
 class Run:
     """One run as it is stored."""
 
@@ -213,7 +213,7 @@ class Run:
     """Runs around it in that line."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Command:
     """A request that created a run, remembered under its idempotency key."""
 
@@ -223,7 +223,7 @@ class Command:
     created_at: float
 
 
-@dataclass(frozen=True)  # no slots: see evolving.py
+@value(slots=False)  # no slots: see evolving.py
 class Event:
     """Something to tell a destination: at least once, always with the same id and body."""
 
@@ -255,7 +255,7 @@ class Event:
     """The group that it sums up."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Delivery:
     """One attempt to deliver one event, owned by one owner until ``until``."""
 
@@ -265,7 +265,7 @@ class Delivery:
     until: Deadline
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Group:
     """Runs that are summed up together once ``size`` of them have ended."""
 

@@ -6,13 +6,13 @@ A run without processes has none of these.
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
 from typing import Any
 
 from runcoord._core.identity import ProcessIdentity, UnknownIdentity
 from runcoord._core.limits import GRACE_SECONDS
 from runcoord._core.model import Deadline
 from runcoord._core.teardown import Fate, Scope, TeardownReport
+from runcoord._core.values import value
 
 Identity = ProcessIdentity | UnknownIdentity
 
@@ -28,7 +28,7 @@ class Role(enum.StrEnum):
     """Another process that the owner recorded."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Terms:
     """What recovery must know to end a run's processes as its owner would have."""
 
@@ -60,7 +60,7 @@ def terms_from(document: dict[str, Any]) -> Terms:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class NewProcess:
     """A process to record."""
 
@@ -69,7 +69,7 @@ class NewProcess:
     role: Role = Role.MEMBER
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class RecordedProcess:
     """A process of a run, as its fenced owner recorded it."""
 
@@ -86,7 +86,7 @@ class RecordedProcess:
     """What became of it; ``None`` while nobody has seen."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Audit:
     """One round of signals by recovery: what was intended, written before the first signal, and what came of
     it. Without a result it is unknown which of the signals were sent."""
@@ -101,7 +101,7 @@ class Audit:
     """JSON text."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Teardown:
     """The report of a teardown of a run's processes, by its owner or by recovery."""
 
@@ -122,7 +122,7 @@ class SnapshotState(enum.StrEnum):
     """It could not be restored, or must not be; the report says why."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Snapshot:
     """Where the git state before a run is on disk, and what was made of it."""
 
@@ -133,7 +133,7 @@ class Snapshot:
     """JSON text."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Owner:
     """An owner of runs or deliveries, and the process that it is. Each owner id is one start of one process,
     so that the death of the process is the death of the owner."""
@@ -148,7 +148,7 @@ RunRecord = RecordedProcess | Audit | Teardown | Snapshot
 Record = RunRecord | Owner
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Held:
     """What an owner holds: ids of claimed and running runs, of finished ones whose processes are not dealt
     with, and of events that it is sending."""
@@ -157,7 +157,7 @@ class Held:
     events: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Takeover:
     """What a sweep holds of a run while it deals with the run's processes. Of a run under way it is the
     newest acquisition; a finished run keeps its owner and epoch, and the attempt fences."""

@@ -1,19 +1,17 @@
 """What may be asked of one run. Plain values; :mod:`runcoord._core.decide` answers them.
 
-Each is made for one call and then forgotten, so nothing needs them to be comparable or frozen. Without that
-they are loaded in a third of the time, which every start of a command pays.
+Each is made for one call and then forgotten.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from runcoord._core.model import Lease, Outcome
 from runcoord._core.records import NewProcess, Snapshot, Takeover, Terms
 from runcoord._core.teardown import TeardownReport
+from runcoord._core.values import value
 
 
-@dataclass(slots=True, eq=False)
+@value
 class Claim:
     """Become the owner of an accepted run, to start its work."""
 
@@ -21,35 +19,35 @@ class Claim:
     seconds: float
 
 
-@dataclass(slots=True, eq=False)
+@value
 class Start:
     """Record that the work begins. Before this nothing of the run may execute."""
 
     lease: Lease
 
 
-@dataclass(slots=True, eq=False)
+@value
 class Renew:
     """Lengthen the lease."""
 
     lease: Lease
 
 
-@dataclass(slots=True, eq=False)
+@value
 class Reacquire:
     """Take a lease that ran out once more, if nobody acquired the run since."""
 
     lease: Lease
 
 
-@dataclass(slots=True, eq=False)
+@value
 class Release:
     """Give back a claimed run whose work has not begun."""
 
     lease: Lease
 
 
-@dataclass(slots=True, eq=False)
+@value
 class Progress:
     """Keep what the work says of its progress."""
 
@@ -57,7 +55,7 @@ class Progress:
     text: str
 
 
-@dataclass(slots=True, eq=False)
+@value
 class Publish:
     """Write an event other than the terminal one."""
 
@@ -65,7 +63,7 @@ class Publish:
     body: str
 
 
-@dataclass(slots=True, eq=False)
+@value
 class Complete:
     """Record the outcome of the work."""
 
@@ -86,14 +84,14 @@ class Complete:
     """Change nothing where a stop was accepted: whoever ends the run has to do something about that first."""
 
 
-@dataclass(slots=True, eq=False)
+@value
 class Stop:
     """Ask that the run ends, whoever has it."""
 
     reason: str
 
 
-@dataclass(slots=True, eq=False)
+@value
 class Recover:
     """End a started run whose lease ran out. ``retry_id`` is the id for an automatic retry, if due."""
 
@@ -103,7 +101,7 @@ class Recover:
     """An owner id whose process is proved dead: what it holds counts as expired."""
 
 
-@dataclass(slots=True, eq=False)
+@value
 class RecordProcesses:
     """Write down processes of the run, before they execute anything. A claimed run is started by it."""
 
@@ -114,7 +112,7 @@ class RecordProcesses:
     """Where the git state before the run is, if it was written down."""
 
 
-@dataclass(slots=True, eq=False)
+@value
 class RecordTeardown:
     """Write down how the owner ended the run's processes."""
 
@@ -122,7 +120,7 @@ class RecordTeardown:
     report: TeardownReport
 
 
-@dataclass(slots=True, eq=False)
+@value
 class RecordSnapshot:
     """Write down where the git state before the run is, or what became of it."""
 
@@ -130,7 +128,7 @@ class RecordSnapshot:
     snapshot: Snapshot
 
 
-@dataclass(slots=True, eq=False)
+@value
 class TakeOver:
     """Become responsible for the processes of a run that nobody owns any more, for ``seconds``."""
 
@@ -140,7 +138,7 @@ class TakeOver:
     """An owner id whose process is proved dead."""
 
 
-@dataclass(slots=True, eq=False)
+@value
 class Intend:
     """Write down which processes are about to be signalled. Before this recovery sends no signal."""
 
@@ -148,7 +146,7 @@ class Intend:
     intent: str
 
 
-@dataclass(slots=True, eq=False)
+@value
 class Defer:
     """Give up for ``seconds``: the processes cannot be dealt with now."""
 
@@ -156,7 +154,7 @@ class Defer:
     seconds: float
 
 
-@dataclass(slots=True, eq=False)
+@value
 class EndCleaned:
     """The processes are dealt with, or given up as survivors: end the run, unless it has ended before."""
 

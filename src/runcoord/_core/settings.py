@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-
 from runcoord._core import limits
+from runcoord._core.values import names_of, value
 from runcoord.errors import InvalidConfiguration
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Settings:
     """How one coordinator behaves. All times in seconds.
 
@@ -79,4 +78,4 @@ class Settings:
 
     @classmethod
     def names(cls) -> list[str]:
-        return [field.name for field in fields(cls)]
+        return list(names_of(cls))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from runcoord._core import limits
@@ -10,6 +10,7 @@ from runcoord._core.decide import retry_of
 from runcoord._core.events import canonical_json
 from runcoord._core.evolving import evolved
 from runcoord._core.model import Command, Group, Instant, Outcome, Run, Spec
+from runcoord._core.values import value
 from runcoord.errors import InvalidRequest, KeyConflict, LiveRunsExceeded, NotRetryable
 
 
@@ -135,7 +136,7 @@ def content_hash(spec: Spec, run_id: str, budget: int | None) -> str:
     return hashlib.sha256(content.encode()).hexdigest()
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Line:
     """Where a run stands in a line of runs within runs."""
 

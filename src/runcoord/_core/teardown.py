@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import Any
 
 from runcoord._core.identity import ProcessIdentity
+from runcoord._core.values import value
 
 
 class Scope(enum.StrEnum):
@@ -35,7 +35,7 @@ class Found(enum.StrEnum):
     """The run's cookie is in the environment of one of its threads."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Membership:
     """What makes a process one of a run's. A clue that is empty is not used."""
 
@@ -55,7 +55,7 @@ class Membership:
     not signalled."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Sighting:
     """A living member as one scan saw it."""
 
@@ -70,7 +70,7 @@ class Sighting:
     """Where in the kernel it waits, when the system tells."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Scan:
     """What one pass over the process table saw of a run."""
 
@@ -104,7 +104,7 @@ class Fate(enum.StrEnum):
     """It lives, and the system refused the signal."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ProcessReport:
     """One process in the report of a teardown."""
 
@@ -137,7 +137,7 @@ LEFT = frozenset({Fate.SURVIVED, Fate.UNKNOWN, Fate.DENIED})
 """Fates that mean: it may still be running."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class TeardownReport:
     """What a teardown did and what it found in the end."""
 

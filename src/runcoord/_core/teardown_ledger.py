@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from runcoord._core.limits import MAX_PROBLEMS_REPORTED, MAX_PROCESSES_REPORTED
 from runcoord._core.teardown import LEFT, Fate, Found, ProcessReport, Scan, Sighting, TeardownReport
+from runcoord._core.values import field, record
 
 ASKING = "SIGTERM"
 CONTINUING = "SIGCONT"
@@ -15,7 +14,7 @@ Key = tuple[int, int]
 """Pid and start: what tells two members of one teardown apart well enough to count them."""
 
 
-@dataclass(slots=True)
+@record
 class Case:
     """One process that the teardown dealt with."""
 
@@ -61,7 +60,7 @@ class Case:
         )
 
 
-@dataclass(slots=True)
+@record
 class Ledger:
     """All cases of one teardown. Bounded: of processes that ended, the first few hundred are named."""
 

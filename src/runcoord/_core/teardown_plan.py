@@ -13,7 +13,6 @@ The emptiness of the whole set drives it, not the end of the first process. A zo
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, field
 
 from runcoord._core.limits import (
     CLEAN_SCANS,
@@ -25,6 +24,7 @@ from runcoord._core.limits import (
     TEARDOWN_ROUNDS,
 )
 from runcoord._core.teardown import Scan
+from runcoord._core.values import field, record, value
 
 
 class Phase(enum.StrEnum):
@@ -33,7 +33,7 @@ class Phase(enum.StrEnum):
     DONE = "done"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class NextStep:
     """What to do now with the members of the scan, and how long to wait for all of them to end."""
 
@@ -42,7 +42,7 @@ class NextStep:
     """Seconds at most before the next scan. 0: scan again at once."""
 
 
-@dataclass(slots=True)
+@record
 class TeardownPlan:
     """Decides each step of one teardown. ``seconds`` are counted from its beginning and do not fall."""
 

@@ -13,17 +13,17 @@ import signal
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from runcoord._core import limits
+from runcoord._core.values import field, record, value
 from runcoord._git.environment import for_questions
 
 #: What keeps a question from running programs of the repository's config: no hooks, no monitor of its files.
 _QUIET = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.untrackedCache=keep")
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Answer:
     """What one git process said. ``status`` is None when it is not known how it ended: see ``problem``."""
 
@@ -33,7 +33,7 @@ class Answer:
     problem: str = ""
 
 
-@dataclass(slots=True)
+@record
 class _Call:
     """A git that was started, and what it has written so far."""
 

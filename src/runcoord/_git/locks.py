@@ -16,10 +16,10 @@ import os
 import secrets
 import time
 from collections.abc import Collection
-from dataclasses import dataclass
 from pathlib import Path
 
 from runcoord._core import limits
+from runcoord._core.values import value
 from runcoord._git.entries import lock_at, sync
 from runcoord._git.values import LockFile
 
@@ -32,7 +32,7 @@ class Held(enum.StrEnum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Holding:
     """Whether a lock is held, and what is known of that."""
 

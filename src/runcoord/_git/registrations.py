@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 from runcoord._core import limits
+from runcoord._core.values import field, record
 from runcoord._git.entries import NotReadable, content_of, entry_at, git_entry_at, names_in, small_text
 from runcoord._git.values import Entry, Kind, Registration, SavedFile
 
@@ -15,7 +15,7 @@ from runcoord._git.values import Entry, Kind, Registration, SavedFile
 _NOT_SAVED = frozenset({"modules"})
 
 
-@dataclass(slots=True)
+@record
 class Saving:
     """Contents on their way into a snapshot. ``apart`` are those that become files of their own."""
 

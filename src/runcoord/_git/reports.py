@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
 from typing import Any
 
+from runcoord._core.values import value
 from runcoord._git.values import Values
 
 
@@ -47,7 +47,7 @@ class What(enum.StrEnum):
     """An error of runcoord itself."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Difference:
     """One thing that is not as it was. ``before`` and ``now`` are the lists of values, or what was seen."""
 
@@ -82,7 +82,7 @@ class Result(enum.StrEnum):
     FAILED = "failed"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Step:
     """What became of one difference."""
 
@@ -109,7 +109,7 @@ class Outcome(enum.StrEnum):
     """Nothing was written, because the repository is not the one of the snapshot."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class RestoreReport:
     """What a restoration did."""
 
@@ -152,7 +152,7 @@ class Agreement(enum.StrEnum):
     """Nothing broken was seen, but something could not be compared."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class DriftReport:
     """How the state after a run compares with the one before it. Nothing was written."""
 

@@ -6,8 +6,9 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
 from typing import Any
+
+from runcoord._core.values import value
 
 Values = tuple[str | None, ...]
 """All values of one key in one file, in their order. None is a key that stands there without a value."""
@@ -25,7 +26,7 @@ class Kind(enum.StrEnum):
     """The system did not say, for example because access was denied."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Entry:
     """The identity of one entry of a directory."""
 
@@ -39,7 +40,7 @@ class Entry:
     problem: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Checkout:
     """A work tree and the repository behind it, found by files alone. Paths are free of symbolic links."""
 
@@ -61,7 +62,7 @@ class Reading(enum.StrEnum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class KeyValues:
     """One key of a config file, with all of its values in their order."""
 
@@ -69,7 +70,7 @@ class KeyValues:
     values: Values
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ConfigFile:
     """One config file, and in it the keys that may be put back. ``worktree`` names whose it is."""
 
@@ -89,7 +90,7 @@ class ConfigFile:
         return next((each.values for each in self.values if each.key == key), ())
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Head:
     """What HEAD says: a ref, an object id, or nothing that git accepts (unparsable)."""
 
@@ -100,7 +101,7 @@ class Head:
     problem: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class SavedFile:
     """A file of a worktree's registration. The content is here, or in a file beside the manifest."""
 
@@ -111,7 +112,7 @@ class SavedFile:
     digest: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Registration:
     """A linked worktree as the repository knows it: the directory ``worktrees/<name>``."""
 
@@ -131,7 +132,7 @@ class Registration:
     """What of it was not saved, with the reason."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class LockFile:
     """A lock file of git. Another one at the same path has another identity."""
 
@@ -151,7 +152,7 @@ class Heard(enum.StrEnum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Behaviour:
     """How git behaves in one work tree."""
 
@@ -171,7 +172,7 @@ class Behaviour:
         return self.heard is Heard.ANSWERED and self.inside == "true" and self.status == 0
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class State:
     """A checkout's git state at one moment."""
 
@@ -191,7 +192,7 @@ class State:
     """Names of worktrees of an earlier state that have neither registration nor directory any more."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class GitSnapshot:
     """The state before the run, on disk in ``directory``."""
 
@@ -239,7 +240,7 @@ class Absence(enum.StrEnum):
     """A newer runcoord wrote it."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class NoSnapshot:
     """A directory in which no snapshot can be read. Nothing was changed."""
 

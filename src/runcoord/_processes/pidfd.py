@@ -16,9 +16,9 @@ import select
 import signal
 import struct
 import sys
-from dataclasses import dataclass
 from typing import Any
 
+from runcoord._core.values import value
 from runcoord.errors import InvalidRequest, ProbeFailed, ProcessGone, SignalDenied
 
 GROUP_FLAG = 4
@@ -32,7 +32,7 @@ _INFO_EXIT_AT = 60
 _NO_MORE_FILES = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM})
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Abilities:
     """What the kernel, and what confines us, let us do."""
 

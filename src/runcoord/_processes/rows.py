@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import errno
-from dataclasses import dataclass
 from typing import Protocol
+
+from runcoord._core.values import record
 
 GONE = frozenset({errno.ENOENT, errno.ESRCH})
 """What reading says of a process that is not there any more, or has given its memory back."""
@@ -16,7 +17,7 @@ class Executing(OSError):
     """The process is in the middle of executing another program: it has no environment at this moment."""
 
 
-@dataclass(slots=True)
+@record
 class Row:
     """One process, as the system saw it at one moment."""
 

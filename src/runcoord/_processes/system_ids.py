@@ -5,10 +5,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from runcoord._core.values import value
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class SystemIds:
     """Empty is unknown: then nothing is compared."""
 

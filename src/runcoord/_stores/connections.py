@@ -13,15 +13,15 @@ import sqlite3
 import threading
 import weakref
 from collections.abc import Callable
-from dataclasses import dataclass
 from urllib.parse import quote
 
+from runcoord._core.values import value
 from runcoord._stores.failures import translated
 from runcoord.errors import StoreUnavailable
 from runcoord.ports import Counters
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Tuning:
     """How connections are set up. Others than the default are for measurements and for tests."""
 

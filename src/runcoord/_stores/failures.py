@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
-from dataclasses import dataclass
 
+from runcoord._core.values import value
 from runcoord.errors import (
     Happened,
     InvalidRequest,
@@ -19,7 +19,7 @@ from runcoord.errors import (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Meaning:
     """``commit`` is what a COMMIT that failed so leaves behind; everything before a COMMIT did not happen."""
 

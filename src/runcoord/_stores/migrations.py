@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from runcoord._core.values import value
 from runcoord.errors import StoreDamaged, StoreTooNew
 
 APPLICATION_ID = 0x72756E63
 """Marks a file as ours in its header: "runc" in ASCII."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Migration:
     """One step of the schema."""
 
@@ -190,7 +190,7 @@ MIGRATIONS: tuple[Migration, ...] = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Found:
     """What an opened file says of itself."""
 

@@ -7,7 +7,6 @@ import json
 import math
 import sqlite3
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Self, TypeVar
 
@@ -18,6 +17,7 @@ from runcoord._core.limits import (
 )
 from runcoord._core.model import Command, Deadline, Event, EventState, Group, Instant, Run, State
 from runcoord._core.records import Held, Owner
+from runcoord._core.values import value
 from runcoord._stores import records, rows, statements
 from runcoord._stores.connections import Connections, Link, forked_in_use
 from runcoord._stores.failures import BINDING_ERRORS, is_bad_text, is_locked, translated
@@ -32,7 +32,7 @@ _HIGHEST_SEQ = 2**63 - 1
 """SQLite gives no higher number to a row."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class _Page:
     """Part of a list that is ordered by ``seq``: what comes after the number ``after``, from the beginning
     if that is 0."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from runcoord._core.events import canonical_json, survivor_document
@@ -27,13 +26,14 @@ from runcoord._core.records import (
     terms_from,
 )
 from runcoord._core.teardown import Fate, report_from
+from runcoord._core.values import value
 from runcoord.errors import UndecodableRow
 
 Row = tuple[Any, ...]
 V = TypeVar("V", RecordedProcess, Audit, Teardown, Snapshot, Owner)
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Kind(Generic[V]):
     """How one kind is stored."""
 

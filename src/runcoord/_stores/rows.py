@@ -7,7 +7,6 @@ were seen to be right, which costs one look-up a row; only a new shape is examin
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields
 from typing import Any, NoReturn, TypeVar
 
 from runcoord._core.evolving import assembled
@@ -25,6 +24,7 @@ from runcoord._core.model import (
     Spec,
     State,
 )
+from runcoord._core.values import names_of
 from runcoord._stores.records import cleanup_from, cleanup_text
 from runcoord.errors import UndecodableRow
 
@@ -131,9 +131,9 @@ _OUTCOMES: dict[str | None, Outcome | None] = {None: None, **{each.value: each f
 _EVENT_STATES: dict[str, EventState] = {state.value: state for state in EventState}
 _EVENT_KINDS: dict[str, EventKind] = {kind.value: kind for kind in EventKind}
 
-_RUN_FIELDS = tuple(field.name for field in fields(Run))
-_SPEC_FIELDS = tuple(field.name for field in fields(Spec))
-_EVENT_FIELDS = tuple(field.name for field in fields(Event))
+_RUN_FIELDS = names_of(Run)
+_SPEC_FIELDS = names_of(Spec)
+_EVENT_FIELDS = names_of(Event)
 
 _right_shapes: dict[str, set[tuple[type, ...]]] = {table: set() for table in _TYPES}
 

@@ -18,8 +18,8 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
+from runcoord._core.values import value
 from runcoord._stores.rows import (
     COMMAND_COLUMNS,
     EVENT_CHANGING,
@@ -43,7 +43,7 @@ def _set(columns: list[str]) -> str:
     return ", ".join(f"{column} = ?" for column in columns)
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class BothWays:
     """A list by ``seq``, a page at a time: of rows above ``:after``, or down from ``:last``."""
 

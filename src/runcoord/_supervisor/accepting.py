@@ -6,7 +6,7 @@ crash leaves either nothing or a run that recovery can end.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from runcoord._coordinator import RunVerbs, instant, lease_of
@@ -14,12 +14,13 @@ from runcoord._core import limits, requests, submission
 from runcoord._core.decide import decide
 from runcoord._core.model import Command, Lease, Run
 from runcoord._core.records import NewProcess, Snapshot, Terms
+from runcoord._core.values import value
 from runcoord._lookups import present
 from runcoord.errors import VersionConflict
 from runcoord.ports import Change
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Intake:
     """What the run of a command is accepted with; see :meth:`runcoord.Coordinator.submit`."""
 
@@ -37,7 +38,7 @@ class Intake:
     """The interrupt key is the command's own: it ends the run only if the command ends by it."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Beginning:
     """What is known of a command that is about to begin."""
 
@@ -52,7 +53,7 @@ class Beginning:
     """Directory of the git state before; empty where there is none."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Begun:
     """A run that is under way in the store."""
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 import logging
 import signal as signals
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from functools import partial
 
 from runcoord import _spans as spans
@@ -22,6 +21,7 @@ from runcoord._coordinator import RunVerbs
 from runcoord._core.model import Outcome, Run
 from runcoord._core.teardown import TeardownReport
 from runcoord._core.texts import message_of
+from runcoord._core.values import field, record, value
 from runcoord._executor import Ended, Execution, ExecutionReport, Executor
 from runcoord._log import say
 from runcoord._supervisor.accepting import Intake, begin
@@ -46,7 +46,7 @@ KEY_SHARE = 0.5
 before it is asked once more with everything else of its tree."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Workshop:
     """What commands are run with."""
 
@@ -55,7 +55,7 @@ class Workshop:
     keeper: Keeper
 
 
-@dataclass(slots=True)
+@record
 class _Asked:
     """Somebody outside wants it to end."""
 
@@ -64,7 +64,7 @@ class _Asked:
     why: str = ""
 
 
-@dataclass(slots=True)
+@record
 class CommandRun:
     """One command on its way. Not to be used from several threads, but for :meth:`ask`, :meth:`beat` and
     :meth:`hurry`."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
+from runcoord._core.values import value
 from runcoord._git import (
     Agreement,
     Difference,
@@ -22,7 +22,7 @@ _STATES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class GitReport:
     """Restored, after a run that did not complete; or compared, after one that did. ``kept`` is the directory
     of what was written down before, while it is still needed."""

@@ -6,7 +6,6 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +15,7 @@ from runcoord._core.events import canonical_json as json_of
 from runcoord._core.identity import UnknownIdentity
 from runcoord._core.records import Identity, NewProcess, Role, Snapshot, SnapshotState, Terms
 from runcoord._core.texts import message_of
+from runcoord._core.values import value
 from runcoord._log import say
 from runcoord._supervisor.accepting import Beginning
 from runcoord._supervisor.starting import Launched
@@ -28,7 +28,7 @@ if TYPE_CHECKING:  # without a checkout nothing of git is loaded
 log = logging.getLogger("runcoord.commands")
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Kept:
     """What is known of the git state afterwards. No report: nothing had been written down."""
 

@@ -10,7 +10,6 @@ import os
 import re
 import stat
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from runcoord._core import limits
@@ -18,6 +17,7 @@ from runcoord._core.depth import Admission, DepthNames, admit
 from runcoord._core.grace import GRACE_VARIABLE, grace_of
 from runcoord._core.lineage import COOKIE_VARIABLE, CookieLine, extended, line_of
 from runcoord._core.teardown import Scope
+from runcoord._core.values import field, value
 from runcoord._core.variables import require_variable
 from runcoord._git.environment import scrubbed
 from runcoord._log import say
@@ -44,7 +44,7 @@ DEPTH_VARIABLE, MAX_DEPTH_VARIABLE = DepthNames().depth, DepthNames().maximum
 _COOKIE = re.compile(rf"[0-9a-f]{{{limits.COOKIE_DIGITS}}}")
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class VariableNames:
     """The environment variables that depth, its maximum and the grace are read from; a host that has its own
     names them. Raises :class:`~runcoord.errors.InvalidConfiguration` for what is no name."""
@@ -58,7 +58,7 @@ class VariableNames:
         require_variable("grace", self.grace)
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class CommandOrder:
     """A command as it was asked for."""
 
@@ -79,7 +79,7 @@ class CommandOrder:
     """Hand the terminal of this process on to the command."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Prepared:
     """A command that may run and can be executed, as far as can be told before."""
 
@@ -331,9 +331,9 @@ def usable_directory(asked: str) -> str:
 def _environment(given: Mapping[str, str] | None) -> dict[str, str]:
     if given is None:
         return dict(os.environ)
-    for name, value in given.items():
-        texts = isinstance(name, str) and isinstance(value, str)
-        if not texts or not name or "=" in name or "\0" in name or "\0" in value:
+    for name, text in given.items():
+        texts = isinstance(name, str) and isinstance(text, str)
+        if not texts or not name or "=" in name or "\0" in name or "\0" in text:
             raise InvalidRequest(
                 f"{name!r:.80} cannot be a variable of an environment, or has a value that cannot",
                 remedy="Names are texts without '=', values are texts; neither has a NUL character.",

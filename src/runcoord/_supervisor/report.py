@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import enum
 import signal
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runcoord._core.model import Outcome, Run
 from runcoord._core.teardown import TeardownReport
+from runcoord._core.values import value
 
 if TYPE_CHECKING:
     from runcoord._supervisor.git_state import GitReport
@@ -45,7 +45,7 @@ class ExitStatus(enum.IntEnum):
     NOT_FOUND = 127
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class CommandReport:
     """What became of one command."""
 

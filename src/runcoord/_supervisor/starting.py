@@ -5,11 +5,11 @@ It needs no store, so it may begin while the store is being opened.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runcoord._core.limits import MAX_ID_CHARACTERS
+from runcoord._core.values import record
 from runcoord._supervisor.preparing import Prepared
 
 if TYPE_CHECKING:  # without a checkout nothing of git is loaded
@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # without a checkout nothing of git is loaded
 LAST_WORDS = "last-words.json"
 
 
-@dataclass(slots=True)
+@record
 class Launched:
     """A command behind its gate."""
 

@@ -13,11 +13,11 @@ One that cannot be imported breaks nothing: it is listed with the reason, and re
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import click
 
+from runcoord._core.values import value
 from runcoord.cli.session import global_options
 from runcoord.cli.wording import one_line
 from runcoord.errors import InvalidConfiguration
@@ -49,7 +49,7 @@ def installed() -> Iterable[Named]:
     return entry_points(group=GROUP)
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Contribution:
     """One contributed command: as it is, or as a stand-in that says why it cannot be used."""
 

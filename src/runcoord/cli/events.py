@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import click
 
 from runcoord import BadRow, Coordinator, Event, EventList, EventState, Instant
+from runcoord._core.values import value
 from runcoord.cli import documents, paging
 from runcoord.cli.session import UTF8, RuncoordCommand, Session, instant, pass_session
 from runcoord.cli.wording import counted, printable
@@ -20,7 +20,7 @@ HELD_SHOWN = 100
 """Held events listed beside a page; ``--held`` pages through all of them."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Listing:
     """One page of events, and what is held whatever the page; all in the order ``oldest`` asks for."""
 

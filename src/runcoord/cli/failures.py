@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 import click
 
 from runcoord import Happened, Refused, RuncoordError
+from runcoord._core.values import field, value
 
 
 class Exit(enum.IntEnum):
@@ -39,7 +39,7 @@ MEANINGS: Mapping[Exit, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Failure:
     """An error as it is told to the user."""
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from runcoord import BadRow, Coordinator, Event, Instant, Run
 from runcoord._core.limits import MAX_LIST
+from runcoord._core.values import value
 from runcoord.cli import documents
 from runcoord.cli.process_facts import ProcessRecords
 from runcoord.cli.session import instant
@@ -18,7 +18,7 @@ EVENTS_SHOWN = 100
 assert EVENTS_SHOWN < MAX_LIST
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Portrait:
     """One run with what belongs to it. ``bad`` names what belongs to it and cannot be read."""
 

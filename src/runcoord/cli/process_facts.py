@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from runcoord import BadRow, Run
 from runcoord._core.limits import MAX_LIST
+from runcoord._core.values import value
 from runcoord.cli.wording import counted, iso_time, printable
 from runcoord.ports import Audit, Cleanup, CleanupState, RecordedProcess, Snapshot, Teardown, View
 
@@ -29,7 +29,7 @@ FATES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ProcessRecords:
     """The records of one run."""
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import shlex
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from runcoord._core.teardown import Scope
+from runcoord._core.values import value
 from runcoord.cli.failures import Failure, usage_failure
 from runcoord.cli.output import json_text
 from runcoord.cli.run_ending import document, failure_of_run, remarks
@@ -61,7 +61,7 @@ class RunCommand(RuncoordCommand):
             raise click.exceptions.Exit(FAILED_ITSELF) from None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Wishes:
     """The options, as they were given."""
 

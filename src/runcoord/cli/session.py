@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
+from runcoord._core.values import field, record
 from runcoord.cli.failures import Exit, Failure
 from runcoord.cli.output import Output
 from runcoord.errors import InvalidConfiguration, StoreUnavailable
@@ -23,7 +23,7 @@ STORE_VARIABLE = "RUNCOORD_STORE"
 DEFAULT_FILE = "runcoord/runs.db"
 
 
-@dataclass(slots=True)
+@record
 class Session:
     """One invocation. Contributed commands get it as ``ctx.obj``; see :mod:`runcoord.cli.contributed`."""
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 
 from rich.cells import cell_len
 from rich.text import Text
+
+from runcoord._core.values import field, record, value
 
 GAP = "  "
 """Between two columns: two blanks, so that a single one can stand inside a value."""
@@ -19,7 +20,7 @@ _LEAST_STRETCH = 16
 """A stretching column narrower than this is left out: it would say nothing."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Cell:
     """One value and its style. An empty one is absent."""
 
@@ -27,7 +28,7 @@ class Cell:
     style: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Column:
     """One column. ``most`` bounds its width on a terminal, where longer values are cut. The stretching one,
     the last, takes the room that is left. A ``whole`` one, the first, is never cut: what does not fit gets a
@@ -42,7 +43,7 @@ class Column:
     """Order in which columns are left out on a narrow terminal, 1 first; 0: never."""
 
 
-@dataclass(slots=True)
+@record
 class Table:
     """Rows under titles. ``below`` holds remarks by row number, shown under their row."""
 
@@ -150,7 +151,7 @@ def wrapped(text: Text, width: int) -> list[Text]:
     return list(text.wrap(Console(width=max(1, width)), max(1, width), overflow="fold"))
 
 
-@dataclass(slots=True)
+@record
 class Facts:
     """Named values, one below the other; those without a value are left out."""
 
@@ -168,9 +169,9 @@ class Facts:
         """The values; their beginnings stand where those of the names in ``aligned_with`` would."""
         room = max((cell_len(name) for name in (*self.values, *aligned_with)), default=0)
         lines: list[Text] = []
-        for name, value in self.values.items():
+        for name, shown in self.values.items():
             head = self.indent + name + " " * (room - cell_len(name)) + GAP
-            parts = list(value.split("\n", allow_blank=True))
+            parts = list(shown.split("\n", allow_blank=True))
             if width is not None:
                 left = max(_LEAST_STRETCH, width - cell_len(head))
                 parts = [line for part in parts for line in (wrapped(part, left) or [Text()])]

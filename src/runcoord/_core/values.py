@@ -1,0 +1,286 @@
+"""Values of named fields, whose methods are made when they are first used.
+
+A start of a command loads about a hundred of them and makes objects of a third. The decorator of
+:mod:`dataclasses` writes and compiles six methods for each at once, which was a third of that start; these
+two write down what the fields are. Whatever is asked for later is the same: signature, order, defaults,
+``repr``, equality and hash by the fields, and :func:`dataclasses.fields`, ``replace`` and ``asdict``.
+
+    @value     cannot be changed, can be hashed
+    @record    can be changed, cannot be hashed
+
+Not supported, because nothing needs them: keyword-only fields, ``InitVar``, inheritance of fields.
+"""
+
+from __future__ import annotations
+
+import sys
+from operator import attrgetter
+
+TYPE_CHECKING = False  # that of typing, the loading of which takes longer than all that is done here
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, TypeVar, dataclass_transform, overload
+
+    T = TypeVar("T")
+
+
+class _Named:
+    """Stands for something in a signature."""
+
+    __slots__ = ("_name",)
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __repr__(self) -> str:
+        return self._name
+
+
+_NONE = _Named("<none>")
+_FACTORY = _Named("<factory>")
+
+
+class _Field:
+    """A field with more to it than a default."""
+
+    __slots__ = ("compared", "default", "factory", "shown")
+
+    def __init__(self, default: Any, factory: Any, shown: bool, compared: bool) -> None:
+        self.default, self.factory, self.shown, self.compared = default, factory, shown, compared
+
+    def standard(self) -> Any:
+        import dataclasses
+
+        how: dict[str, Any] = {"repr": self.shown, "compare": self.compared}
+        if self.factory is not _NONE:
+            how["default_factory"] = self.factory
+        elif self.default is not _NONE:
+            how["default"] = self.default
+        return dataclasses.field(**how)
+
+
+def field(
+    *,
+    default: Any = _NONE,
+    default_factory: Any = _NONE,
+    repr: bool = True,  # noqa: A002 - as there
+    compare: bool = True,
+) -> Any:
+    """As :func:`dataclasses.field`."""
+    return _Field(default, default_factory, repr, compare)
+
+
+if TYPE_CHECKING:
+
+    @overload
+    @dataclass_transform(frozen_default=True, field_specifiers=(field,))
+    def value(kind: type[T], /) -> type[T]: ...
+    @overload
+    @dataclass_transform(frozen_default=True, field_specifiers=(field,))
+    def value(*, slots: bool = True) -> Callable[[type[T]], type[T]]: ...
+    def value(kind: Any = None, /, *, slots: bool = True) -> Any: ...
+
+    @dataclass_transform(field_specifiers=(field,))
+    def record(kind: type[T], /) -> type[T]: ...
+
+else:
+
+    def value(kind=None, /, *, slots=True):
+        """A class of values that cannot be changed. Without ``slots`` its fields are in ``__dict__``."""
+        if kind is None:
+            return lambda kind: _made(kind, frozen=True, slots=slots)
+        return _made(kind, frozen=True, slots=slots)
+
+    def record(kind, /):
+        """A class of objects that are their fields, which can be changed."""
+        return _made(kind, frozen=False, slots=True)
+
+
+def names_of(kind: type) -> tuple[str, ...]:
+    """The names of its fields, in order."""
+    names: tuple[str, ...] = kind.__match_args__  # type: ignore[attr-defined]
+    return names
+
+
+def _made(kind: type, *, frozen: bool, slots: bool) -> type:
+    if any("__match_args__" in base.__dict__ for base in kind.__mro__[1:]):
+        raise TypeError(f"{kind.__name__} would inherit fields, which is not supported")
+    body = dict(kind.__dict__)
+    for own in ("__dict__", "__weakref__"):
+        body.pop(own, None)
+    fields = {
+        name: body.get(name, _NONE)
+        for name, text in kind.__annotations__.items()
+        if not text.startswith("ClassVar")
+    }
+    plan = _Plan(kind, body, fields, frozen)
+    made = dict(body)
+    for name, default in fields.items():
+        if slots or isinstance(default, _Field):
+            made.pop(name, None)
+    if slots:
+        made["__slots__"] = tuple(fields)
+    made["__qualname__"] = kind.__qualname__
+    made["__match_args__"] = tuple(fields)
+    made["__replace__"] = _replaced
+    for name in _LATE:
+        if name not in body:
+            made[name] = _Late(plan, name)
+    if frozen:
+        made["__setattr__"], made["__delattr__"], made["__setstate__"] = _kept, _not_deleted, _restored
+    elif "__hash__" not in body:
+        made["__hash__"] = None
+    plan.kind = type(kind)(kind.__name__, kind.__bases__, made)
+    return plan.kind
+
+
+class _Plan:
+    """What is known of a class until its methods are made."""
+
+    __slots__ = ("body", "fields", "frozen", "kind")
+
+    def __init__(self, kind: type, body: dict[str, Any], fields: dict[str, Any], frozen: bool) -> None:
+        self.kind, self.body, self.fields, self.frozen = kind, body, fields, frozen
+
+
+class _Late:
+    """A method, or another attribute, that is made and put into its class when it is first looked up."""
+
+    __slots__ = ("_name", "_plan")
+
+    def __init__(self, plan: _Plan, name: str) -> None:
+        self._plan, self._name = plan, name
+
+    def __get__(self, instance: object, owner: type) -> Any:
+        made = _LATE[self._name](self._plan)
+        setattr(self._plan.kind, self._name, made)
+        bind = getattr(type(made), "__get__", None)
+        return made if bind is None else bind(made, instance, owner)
+
+
+# --- what is made late ---
+
+
+def _init(plan: _Plan) -> Any:
+    """Compiled for its class, so that it has the signature, and costs what any other does."""
+    known: dict[str, Any] = {"_set": object.__setattr__, "_factory": _FACTORY}
+    taken, lines = ["self"], []
+    for name, default in plan.fields.items():
+        factory, given = _NONE, default
+        if isinstance(default, _Field):
+            factory, given = default.factory, default.default
+        argument = name
+        if factory is not _NONE:
+            known[f"_make_{name}"], given = factory, _FACTORY
+            argument = f"_make_{name}() if {name} is _factory else {name}"
+        if given is _NONE:
+            taken.append(name)
+        else:
+            known[f"_default_{name}"] = given
+            taken.append(f"{name}=_default_{name}")
+        lines.append(f"_set(self, {name!r}, {argument})" if plan.frozen else f"self.{name} = {argument}")
+    if hasattr(plan.kind, "__post_init__"):
+        lines.append("self.__post_init__()")
+    body = "\n  ".join(lines or ["pass"])
+    text = f"def make({', '.join(known)}):\n def __init__({', '.join(taken)}):\n  {body}\n return __init__"
+    found: dict[str, Any] = {}
+    module = sys.modules.get(plan.kind.__module__)
+    exec(text, module.__dict__ if module is not None else {}, found)
+    made = found["make"](**known)
+    made.__qualname__ = f"{plan.kind.__qualname__}.__init__"
+    annotations = plan.kind.__annotations__
+    made.__annotations__ = {**{name: annotations[name] for name in plan.fields}, "return": None}
+    return made
+
+
+def _key(plan: _Plan) -> Callable[[Any], tuple[Any, ...]]:
+    """The fields by which an object is compared."""
+    names = _names(plan, "compared")
+    if len(names) > 1:
+        return attrgetter(*names)
+    return lambda one: tuple(getattr(one, name) for name in names)
+
+
+def _names(plan: _Plan, what: str) -> tuple[str, ...]:
+    return tuple(
+        name
+        for name, default in plan.fields.items()
+        if not isinstance(default, _Field) or getattr(default, what)
+    )
+
+
+def _eq(plan: _Plan) -> Any:
+    key = _key(plan)
+
+    def __eq__(self: Any, other: Any) -> bool:
+        if other.__class__ is self.__class__:
+            return key(self) == key(other)
+        return NotImplemented
+
+    return __eq__
+
+
+def _hash(plan: _Plan) -> Any:
+    key = _key(plan)
+
+    def __hash__(self: Any) -> int:
+        return hash(key(self))
+
+    return __hash__
+
+
+def _repr(plan: _Plan) -> Any:
+    names = _names(plan, "shown")
+
+    def __repr__(self: Any) -> str:
+        shown = ", ".join(f"{name}={getattr(self, name)!r}" for name in names)
+        return f"{self.__class__.__qualname__}({shown})"
+
+    return __repr__
+
+
+def _standard(plan: _Plan) -> Any:
+    """The same class as :mod:`dataclasses` would have it, for those who ask for its fields."""
+    import dataclasses
+
+    body = {name: each.standard() if isinstance(each, _Field) else each for name, each in plan.body.items()}
+    twin = type(plan.kind)(plan.kind.__name__, plan.kind.__bases__, body)
+    return dataclasses.dataclass(frozen=plan.frozen)(twin)
+
+
+_LATE: dict[str, Callable[[_Plan], Any]] = {
+    "__init__": _init,
+    "__eq__": _eq,
+    "__hash__": _hash,
+    "__repr__": _repr,
+    "__dataclass_fields__": lambda plan: _standard(plan).__dataclass_fields__,
+    "__dataclass_params__": lambda plan: _standard(plan).__dataclass_params__,
+}
+
+
+# --- what all have ---
+
+
+def _kept(self: object, name: str, given: object) -> None:
+    from dataclasses import FrozenInstanceError
+
+    raise FrozenInstanceError(f"cannot assign to field {name!r}")
+
+
+def _not_deleted(self: object, name: str) -> None:
+    from dataclasses import FrozenInstanceError
+
+    raise FrozenInstanceError(f"cannot delete field {name!r}")
+
+
+def _restored(self: object, state: Any) -> None:
+    """From a pickle or a copy."""
+    for part in state if isinstance(state, tuple) else (state,):
+        for name, each in (part or {}).items():
+            object.__setattr__(self, name, each)
+
+
+def _replaced(self: Any, /, **changes: Any) -> Any:
+    from dataclasses import replace
+
+    return replace(self, **changes)

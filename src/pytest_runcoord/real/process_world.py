@@ -309,7 +309,11 @@ class RealProcessWorld(ProcessWorld):
         while any(not each.seen["ended"] for each in shims) and _now() < end:
             self.changed()
             self.settle(TURN_SECONDS)
-        took = [self._time_of_shim(each) for each in shims if each.seen["ended"]]
+        took = [
+            self._time_of_shim(each.process)
+            for each in self.real_shims.values()
+            if each.process in shims and each.process.seen["ended"] and each.order.owner is not incarnation
+        ]
         if took:
             self.world.time.wait(min(seconds, max(took)))
         if all(each.seen["ended"] for each in awaited):

@@ -34,7 +34,7 @@ from runcoord._core.last_words import LastWords
 from runcoord._core.model import CleanupState, Outcome, Run, State
 from runcoord._core.process_rules import may_take_over, takeover_of
 from runcoord._core.records import Audit, Record, RecordedProcess, Role, Snapshot, SnapshotState, Takeover
-from runcoord._core.teardown import Fate, TeardownReport
+from runcoord._core.teardown import Fate, Scan, TeardownReport
 from runcoord._ending_trees import Trees, intent_of, last_words_of, result_of
 from runcoord._log import say
 from runcoord._probing import Probes
@@ -88,6 +88,8 @@ class _Attempt:
     snapshot: Snapshot | None
     patience: float
     promised: float
+    scan: Scan | None = None
+    """Who else belongs to the run; ``None`` where that was not to be seen."""
     report: TeardownReport | None = None
     audit: Audit | None = None
     unaudited: bool = False
@@ -97,6 +99,7 @@ class _Attempt:
     def plan(self, trees: Trees) -> Plan:
         """The next step. Who else belongs to the run is looked for only when that decides it."""
         scan = None if self.report is not None or self.patience else trees.scan(self.found)
+        self.scan = scan if self.report is None else self.scan
         return plan(
             self.found,
             self.takeover.attempt,
@@ -238,7 +241,8 @@ class Cleaner:
         if told is not None:
             gone = self._gone_since(told, attempt.found)
             attempt.report = handed_on(attempt.report, told, gone)
-        report = summed_up(attempt.found, attempt.report, attempt.hidden)
+        searched = attempt.scan is not None
+        report = summed_up(attempt.found, attempt.report, attempt.hidden, searched=searched)
         status = words.status if words is not None and words.executed and words.by_itself else None
         records: list[Record] = [*self._told(attempt), *with_fates(attempt.found, report)]
         taken = attempt.snapshot

@@ -176,6 +176,18 @@ def test_the_report_of_an_attempt_says_what_became_of_every_recorded_process() -
     ]
 
 
+def test_where_nobody_could_search_a_survivor_without_a_name_stands_for_what_the_unknown_one_started() -> (
+    None
+):
+    unknown = found(Sight.UNKNOWN)
+    report = summed_up([unknown], None, [], searched=False)
+    cleanup = settled(Cleanup(), report)
+    assert [each.pid for each in cleanup.survivors] == [SOMEBODY.pid, None]
+    assert cleanup.survivors[1].why == "what else the run has started cannot be seen from here"
+    assert len(settled(Cleanup(), summed_up([unknown], None, [])).survivors) == 1
+    assert summed_up([GONE], None, [], searched=False).emptied
+
+
 def test_nothing_left_and_nothing_unclear_is_empty() -> None:
     report = summed_up([GONE], None, [])
     assert report.emptied

@@ -37,7 +37,7 @@ def _skips_processes(patch: pytest.MonkeyPatch) -> None:
 def _ends_the_run_alone(patch: pytest.MonkeyPatch) -> None:
     """The run is ended as if the signals had been sent, and nobody looks whether that is so."""
     patch.setattr(_cleaning, "corrected", lambda report, found: report)
-    patch.setattr(_cleaning, "summed_up", lambda found, report, hidden: TeardownReport(emptied=True))
+    patch.setattr(_cleaning, "summed_up", lambda found, report, hidden, **_: TeardownReport(emptied=True))
     patch.setattr(Trees, "tear_down", lambda self, found: TeardownReport(emptied=True))
 
 
@@ -51,6 +51,12 @@ def _finished_is_finished(patch: pytest.MonkeyPatch) -> None:
         return clean(self, {run.run_id: due[run.run_id] for run in runs if run.outcome is None}, *more)
 
     patch.setattr(Cleaner, "clean", unfinished)
+
+
+def _names_only_what_is_recorded(patch: pytest.MonkeyPatch) -> None:
+    """Where nobody can see who else belongs to a run, nobody is said to be left besides those recorded."""
+    right = cleanup.summed_up
+    patch.setattr(_cleaning, "summed_up", lambda found, report, hidden, **_: right(found, report, hidden))
 
 
 def _signals_unaudited(patch: pytest.MonkeyPatch) -> None:
@@ -198,6 +204,13 @@ RECOVERY = [
         _finished_is_finished,
         name="never-cleaned",
         scenario="clean-up-under-timers",
+    ),
+    Defect(
+        "foreign-namespace",
+        "What a process that cannot be seen has started is not said to be left.",
+        "outcome-after-quiescence",
+        _names_only_what_is_recorded,
+        name="names-only-the-recorded",
     ),
     Defect(
         "orphan-outlives-crash",

@@ -12,6 +12,7 @@ import pytest
 from library.owners_on_machines import COOKIE, KILL, TERM, Machines
 from pytest_runcoord.processes import Handled, Ignored, Place, Sight, SimProcess, SimProcesses
 from runcoord import Coordinator, Lease, Outcome, State
+from runcoord._core.cleanup import UNSEEN
 from runcoord._core.last_words import LastWords
 from runcoord._core.limits import CLEANUP_ATTEMPTS
 from runcoord.errors import InvalidRequest, LeaseLost
@@ -238,7 +239,8 @@ def require_bounded_and_untouched(machines: Machines, sweeper: Coordinator, proc
     assert (cleanup.state, cleanup.attempts) == (CleanupState.SURVIVED, CLEANUP_ATTEMPTS)
     [outcome] = machines.outcomes()
     assert (outcome["outcome"], outcome["cleanup"]) == ("interrupted", "survived")
-    [survivor] = outcome["survivors"]
+    survivor, *others = outcome["survivors"]
+    assert all((each["pid"], each["why"]) == (None, UNSEEN) for each in others)
     assert survivor["fate"] == "unknown"
     assert survivor["why"]
     assert [message.run_id for message in machines.accepted] == ["r1"]

@@ -107,13 +107,17 @@ def _register_processes(registry: Registry) -> None:
     def process(world: World, expectation: Expectation) -> None:
         found = world.processes.find(expectation.args["id"])
         wanted = expectation.args["is"]
-        is_so = {
-            "lives": not found.ended,
-            "gone": found.ended,
-            "zombie": found.life is Life.ZOMBIE,
-            "stopped": found.life is Life.STOPPED,
-        }
-        if not is_so[wanted]:
+
+        def is_so() -> bool:
+            return {
+                "lives": not found.ended,
+                "gone": found.ended,
+                "zombie": found.life is Life.ZOMBIE,
+                "stopped": found.life is Life.STOPPED,
+            }[wanted]
+
+        world.processes.until(is_so)
+        if not is_so():
             raise Unmet(f"{found.label} is not as expected", expected=wanted, seen=found.life.value)
         status = expectation.args["status"]
         if status is not None and found.status != status:
@@ -130,7 +134,9 @@ def _register_reports(registry: Registry) -> None:
         arguments=(
             Argument("run", Name("run"), "which run", required=True),
             Argument("is", Choice(CLEANUPS), "how far"),
-            Argument("survivors", ListOf(Name("process")), "exactly these are named as perhaps running"),
+            Argument(
+                "survivors", ListOf(Name("process")), "exactly these are named as perhaps running, with a pid"
+            ),
             Argument("reports", Count(0, 1_000), "how many teardown reports are kept"),
             Argument("audits", Count(0, 1_000), "how many rounds of signals by recovery are written down"),
             Argument("open_audits", Count(0, 1_000), "how many of them without what came of it"),
@@ -213,9 +219,10 @@ def _run(world: World, run_id: str) -> RunSeen:
 
 
 def _labels(world: World, pids: tuple[int | None, ...]) -> list[str]:
-    """What the scenario calls the processes of these pids: those of a run before strangers."""
+    """What the scenario calls the processes of these pids: those of a run before strangers. What has no
+    pid has no name."""
     found = []
-    for pid in pids:
+    for pid in (each for each in pids if each is not None):
         holders = [each for each in world.processes.table.everyone if each.pid == pid]
         holders.sort(key=lambda each: bool(each.run))
         found.append(holders[-1].label if holders else "unnamed")

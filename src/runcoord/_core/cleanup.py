@@ -32,6 +32,8 @@ from runcoord._core.records import RecordedProcess, Role, Teardown
 from runcoord._core.teardown import LEFT, Fate, Membership, ProcessReport, Scan, Scope, TeardownReport
 from runcoord._core.texts import storable
 
+UNSEEN = "what else the run has started cannot be seen from here"
+
 
 class Sight(enum.StrEnum):
     """What a look at a recorded process showed."""
@@ -149,13 +151,16 @@ def membership(found: Sequence[Found]) -> Membership:
 
 
 def summed_up(
-    found: Sequence[Found], report: TeardownReport | None, problems: Sequence[str]
+    found: Sequence[Found], report: TeardownReport | None, problems: Sequence[str], *, searched: bool = True
 ) -> TeardownReport:
     """The whole of an attempt: what the teardown did, if there was one, and what became of the recorded
-    processes that it was not about."""
+    processes that it was not about. ``searched``: it was seen who else belongs to the run. If not, and one of
+    the recorded ones may live, whatever that one has started may live too, and nobody knows its name."""
     told = {each.pid for each in report.processes} if report is not None else set[int]()
     others = [_fate_of(each) for each in found if each.process.identity.pid not in told]
     left = [each for each in others if each.fate is Fate.UNKNOWN]
+    if left and report is None and not searched and any(_may_have_more(each) for each in found):
+        left.append(ProcessReport(0, Fate.UNKNOWN, why=UNSEEN))
     base = report or TeardownReport(emptied=not problems)
     return replace(
         base,
@@ -164,6 +169,10 @@ def summed_up(
         counted=base.counted + len(others),
         problems=(*base.problems, *problems),
     )
+
+
+def _may_have_more(found: Found) -> bool:
+    return found.seen.sight is Sight.UNKNOWN and found.process.terms.scope is Scope.TREE
 
 
 def handed_on(report: TeardownReport | None, told: TeardownReport, gone: Collection[int]) -> TeardownReport:

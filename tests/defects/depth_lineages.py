@@ -136,7 +136,7 @@ LINEAGES: list[Defect] = [
     Defect(
         "depth-per-lineage",
         "What was refused for its depth is put into the store, to be tried again.",
-        "nothing-unasked",
+        "runs",
         _tries_again,
         name="retried",
         scenario="a-refusal-for-depth-is-final",

@@ -136,9 +136,7 @@ class _Teardown:
                 self._signal_all(scan, step.phase)
             self._wait(step)
         self._settle_doubtful()
-        if self._plan.growing and not self._plan.emptied:
-            self._ledger.unseen = "members were still being born when the time was over"
-            self._ledger.problem(f"it did not converge: {self._ledger.unseen}")
+        self._ledger.unseen = self._plan.unseen
         return self._report()
 
     def close(self) -> None:

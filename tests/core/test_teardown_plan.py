@@ -177,9 +177,18 @@ def test_a_clock_that_stands_still_does_not_keep_it_going_for_ever() -> None:
 def test_members_that_no_scan_saw_before_leave_open_whether_there_are_more() -> None:
     plan = TeardownPlan(0.0, KILL_SECONDS)
     assert plan.next_step(seeing(2), 0.0).phase is Phase.KILL
-    assert plan.growing
     plan.next_step(seeing(2), 1.0)
-    assert not plan.growing
+    assert plan.unseen == ""
     assert plan.next_step(seeing(2, 3), KILL_SECONDS).phase is Phase.DONE
-    assert plan.growing
     assert not plan.emptied
+    assert "did not converge" in plan.unseen
+
+
+def test_a_scan_that_did_not_come_to_its_end_leaves_open_who_is_left() -> None:
+    plan = TeardownPlan(0.0, KILL_SECONDS)
+    plan.next_step(seeing(2, complete=False), 0.0)
+    assert plan.next_step(seeing(complete=False), KILL_SECONDS).phase is Phase.DONE
+    assert "could not be read" in plan.unseen
+    plan.next_step(seeing(), KILL_SECONDS)
+    plan.next_step(seeing(), KILL_SECONDS)
+    assert plan.unseen == ""

@@ -17,6 +17,7 @@ from runcoord._core.cleanup import Found, Seen, Sight
 from runcoord._core.model import Cleanup, CleanupState, Outcome
 from runcoord._core.records import RecordedProcess
 from runcoord._core.teardown import TeardownReport
+from runcoord._core.teardown_plan import TeardownPlan
 from runcoord._log import say
 from runcoord._supervisor import command
 from runcoord._supervisor.command import CommandRun
@@ -175,6 +176,10 @@ def _survivors_are_not_told(patch: Patch) -> None:
     patch.setattr(decide, "settled", settled, raising=False)
 
 
+def _only_the_seen_are_named(patch: Patch) -> None:
+    patch.setattr(TeardownPlan, "unseen", "")
+
+
 def _success_with_survivors_is_plain(patch: Patch) -> None:
     patch.setattr(CommandReport, "clean", True)
 
@@ -323,6 +328,14 @@ SWEEPING: list[Defect] = [
         _success_with_survivors_is_plain,
         name="plain-success",
         scenario="a-success-with-survivors-is-no-plain-success",
+    ),
+    Defect(
+        "cleanup-failure-does-not-mask",
+        "Where nobody can be read only the one that was recorded is named.",
+        "outcome-after-quiescence",
+        _only_the_seen_are_named,
+        name="unseen-unnamed",
+        scenario="one-named-survivor-does-not-mask-the-unseen",
     ),
     Defect(
         "outcome-after-quiescence",

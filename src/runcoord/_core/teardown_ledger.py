@@ -120,7 +120,8 @@ class Ledger:
         self, *, emptied: bool, rounds: int, asking_seconds: float, killing_seconds: float
     ) -> TeardownReport:
         left = [case.report(*_left(case)) for case in self.present.values()]
-        if self.unseen:
+        if self.unseen:  # the scan itself has said more, where it failed
+            self.problem("" if self.problems else self.unseen)
             left.append(ProcessReport(0, Fate.UNKNOWN, why=self.unseen))
         named = [*left, *self.others.values(), *self.spared.values(), *self.ended]
         named.sort(key=lambda each: (each.fate not in LEFT, each.pid))

@@ -57,6 +57,8 @@ class TeardownPlan:
     """Scans in a row that found nobody."""
     growing: bool = False
     """The last scan saw members that no scan before saw: more may have been born behind its back."""
+    blind: bool = False
+    """The last scan did not come to its end."""
     _known: set[tuple[int, int]] = field(default_factory=set)
     """Members (pid and start) of earlier scans of the present phase."""
     _ever: set[tuple[int, int]] = field(default_factory=set)
@@ -72,10 +74,20 @@ class TeardownPlan:
         """Whether enough complete scans in a row found nobody."""
         return self.clean >= CLEAN_SCANS
 
+    @property
+    def unseen(self) -> str:
+        """Why somebody may live whom no scan saw; empty when nothing says so."""
+        if self.emptied:
+            return ""
+        if self.blind:
+            return "the processes could not be read to the end"
+        return "it did not converge: members were still being born when time was over" if self.growing else ""
+
     def next_step(self, scan: Scan, seconds: float, beyond_reach: frozenset[int] = frozenset()) -> NextStep:
         """What to do after this scan. ``beyond_reach``: members that cannot be signalled, whatever is tried;
         when nobody else is left, they are not waited for as long."""
         self.rounds += 1
+        self.blind = not scan.complete
         if not scan.members and scan.complete:
             self.clean += 1
             self.growing = False

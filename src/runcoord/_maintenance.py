@@ -31,14 +31,18 @@ class Maintenance:
         self._interval = sweep_seconds
         self._sweep_at = clock.boottime() + sweep_seconds
         self._drain_at: float | None = None
+        self._drained: DrainReport | None = None
+        """The last drain, after which the next one is not planned yet."""
         self._soon_at: float | None = None
 
     def next_due(self) -> float:
         """Boottime (seconds) of the next tick."""
+        self._plan_ahead()
         return min(at for at in (self._sweep_at, self._drain_at, self._soon_at) if at is not None)
 
     def tick(self) -> None:
         """Sweep or drain, whatever is due."""
+        self._plan_ahead()
         try:
             now = self._clock.boottime()
             if now >= self._sweep_at:
@@ -46,8 +50,11 @@ class Maintenance:
             elif any(at is not None and now >= at for at in (self._drain_at, self._soon_at)):
                 self.deliver()
         except StoreError as error:
-            self._drain_at = None
-            say(log, logging.WARNING, "maintenance failed, tried again at the next sweep", error=str(error))
+            self._failed(error)
+
+    def _failed(self, error: StoreError) -> None:
+        self._drain_at = None
+        say(log, logging.WARNING, "maintenance failed, tried again at the next sweep", error=str(error))
 
     def sweep(self) -> SweepReport:
         """Sweep now; the next one is an interval away."""
@@ -57,20 +64,30 @@ class Maintenance:
         self._sweep_at = self._clock.boottime() + self._interval
         self._soon_at = None
         report = recoverer.sweep()
-        self._plan(report.drain)
+        self._drained = report.drain
         return report
 
     def deliver(self) -> DrainReport:
         """Drain now."""
         self._soon_at = None
         report = self._outbox.drain()
-        self._plan(report)
+        self._drained = report
         return report
 
     def deliver_soon(self) -> None:
         """An event was written. Whoever wrote it has a moment to send it by hand, where that is done."""
         if self._soon_at is None:
             self._soon_at = self._clock.boottime() + limits.DELIVERY_BACKOFF_SECONDS
+
+    def _plan_ahead(self) -> None:
+        """Plan the next drain, when somebody asks for it: who only sweeps by hand has no timers, and need
+        not look when the next event falls due."""
+        report, self._drained = self._drained, None
+        if report is not None:
+            try:
+                self._plan(report)
+            except StoreError as error:
+                self._failed(error)
 
     def _plan(self, report: DrainReport) -> None:
         """Plan the next drain: when an event falls due, or soon if this one was cut short.

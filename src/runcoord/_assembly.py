@@ -15,21 +15,20 @@ from runcoord._core import limits
 from runcoord._core.model import Delivery
 from runcoord._core.settings import Settings
 from runcoord._core.submission import require_count, require_id
-from runcoord._deaths import Deaths
 from runcoord._executor import Execution, ExecutionReport, Executor, Work
 from runcoord._maintenance import Maintenance
 from runcoord._outbox import DrainReport, Outbox
-from runcoord._probing import Probes
-from runcoord._recoverer import Recoverer, SweepReport
 from runcoord._stores.sqlite import open_sqlite
 from runcoord._supervisor.commanding import Commands
 from runcoord._supervisor.folders import folders_beside
 from runcoord._ticker import Ticker
 from runcoord.errors import InvalidConfiguration
-from runcoord.ports import Clock, Destination, Ports, Processes, Sleeper, Store
+from runcoord.ports import Bounded, Clock, Destination, Ports, Processes, Sleeper, Store
 
 if TYPE_CHECKING:
     from runcoord._cleaning import Cleaner
+    from runcoord._probing import Probes
+    from runcoord._recoverer import Recoverer, SweepReport
     from runcoord._supervisor.running import Supervisor
 
 SQLITE_SCHEME = "sqlite:///"
@@ -67,17 +66,14 @@ class Coordinator(RunVerbs, Commands):
         sending = ports.bounded or ThreadBounded(limits.MAX_STUCK_DESTINATIONS)
         self._outbox = Outbox(store, clock, owner, destinations, sending, self.registration)
         self._executor = Executor(self, self._outbox, bounded, sleeper)
-        # Of their own, for the same reason.
-        probes = Probes(self.table, ports.bounded or ThreadBounded(limits.MAX_STUCK_PROBES))
-        cleaner = functools.partial(_cleaner, self, probes, clock, sleeper)
+        probes = functools.cache(functools.partial(_probes, self.table, ports.bounded))
+        recoverer = functools.partial(_recoverer, self, self._outbox, probes, clock, sleeper)
         self.maintenance = Maintenance(
             self._outbox,
             clock,
             settings.sweep,
-            by_hand=Recoverer(self, self._outbox, Deaths(self, probes), cleaner),
-            by_timer=Recoverer(
-                self, self._outbox, Deaths(self, probes), cleaner, held_here=self._executor.holds
-            ),
+            by_hand=recoverer,
+            by_timer=functools.partial(recoverer, self._executor.holds),
         )
         self.on_event = self.maintenance.deliver_soon
         self._ticker: Ticker | None = None
@@ -223,6 +219,29 @@ def _real_table() -> Callable[[], Processes]:
         return open_processes()
 
     return table
+
+
+def _probes(table: Callable[[], Processes] | None, bounded: Bounded | None) -> Probes:
+    """With threads of their own: looks that do not return must not use up what heartbeats need."""
+    from runcoord._probing import Probes
+
+    return Probes(table, bounded or ThreadBounded(limits.MAX_STUCK_PROBES))
+
+
+def _recoverer(
+    verbs: RunVerbs,
+    outbox: Outbox,
+    probes: Callable[[], Probes],
+    clock: Clock,
+    sleeper: Sleeper,
+    held_here: Callable[[str], bool] = lambda run_id: False,
+) -> Recoverer:
+    """Loaded for the first sweep."""
+    from runcoord._deaths import Deaths
+    from runcoord._recoverer import Recoverer
+
+    cleaner = functools.partial(_cleaner, verbs, probes(), clock, sleeper)
+    return Recoverer(verbs, outbox, Deaths(verbs, probes()), cleaner, held_here)
 
 
 def _cleaner(verbs: RunVerbs, probes: Probes, clock: Clock, sleeper: Sleeper) -> Cleaner:

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import functools
 import logging
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from runcoord._core import limits
 from runcoord._log import say
 from runcoord._outbox import DrainReport, Outbox
-from runcoord._recoverer import Recoverer, SweepReport
 from runcoord.errors import StoreError
 from runcoord.ports import Clock
+
+if TYPE_CHECKING:
+    from runcoord._recoverer import Recoverer, SweepReport
 
 log = logging.getLogger("runcoord.maintenance")
 
 
 class Maintenance:
-    """Ticks the sweep and the outbox of one coordinator. A failing store is tried again at the interval."""
+    """Ticks the sweep and the outbox of one coordinator. A failing store is tried again at the interval.
+
+    ``by_hand`` and ``by_timer`` make what sweeps, when it is first needed: most commands never sweep.
+    """
 
     def __init__(
         self,
@@ -23,10 +31,10 @@ class Maintenance:
         clock: Clock,
         sweep_seconds: float,
         *,
-        by_hand: Recoverer,
-        by_timer: Recoverer,
+        by_hand: Callable[[], Recoverer],
+        by_timer: Callable[[], Recoverer],
     ) -> None:
-        self._by_hand, self._by_timer = by_hand, by_timer
+        self._by_hand, self._by_timer = functools.cache(by_hand), functools.cache(by_timer)
         self._outbox, self._clock = outbox, clock
         self._interval = sweep_seconds
         self._sweep_at = clock.boottime() + sweep_seconds
@@ -46,7 +54,7 @@ class Maintenance:
         try:
             now = self._clock.boottime()
             if now >= self._sweep_at:
-                self._sweep(self._by_timer)
+                self._sweep(self._by_timer())
             elif any(at is not None and now >= at for at in (self._drain_at, self._soon_at)):
                 self.deliver()
         except StoreError as error:
@@ -58,7 +66,7 @@ class Maintenance:
 
     def sweep(self) -> SweepReport:
         """Sweep now; the next one is an interval away."""
-        return self._sweep(self._by_hand)
+        return self._sweep(self._by_hand())
 
     def _sweep(self, recoverer: Recoverer) -> SweepReport:
         self._sweep_at = self._clock.boottime() + self._interval

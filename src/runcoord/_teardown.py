@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
 
+from runcoord._core.grace import require_grace
 from runcoord._core.identity import Likeness, ProcessIdentity
 from runcoord._core.limits import (
     GROUP_KILLS,
     HELD_OF_GROUP,
     KILL_SECONDS,
-    MAX_GRACE_SECONDS,
     MAX_PINNED,
     SCAN_SECONDS,
 )
@@ -24,7 +23,8 @@ from runcoord._core.teardown_ledger import ASKING, CONTINUING, KILLING, Key, Led
 from runcoord._core.teardown_plan import NextStep, Phase, TeardownPlan
 from runcoord.errors import InvalidRequest, ProbeFailed, ProcessGone, SignalDenied
 
-if TYPE_CHECKING:  # types only: the small process of a run loads nothing that it does not use
+TYPE_CHECKING = False  # that of typing, which is not loaded for the process that a run hangs on
+if TYPE_CHECKING:
     from typing import Protocol
 
     from runcoord._process_ports import PinnedProcess, Processes
@@ -47,16 +47,6 @@ _IN_PHASE = {Phase.ASK: (ASKING, CONTINUING), Phase.KILL: (KILLING,)}
 def never() -> bool:
     """Nobody hurries."""
     return False
-
-
-def require_grace(grace: float) -> None:
-    """Raises :class:`~runcoord.errors.InvalidRequest` for what is no time that processes can be given."""
-    if not 0 <= grace <= MAX_GRACE_SECONDS:
-        raise InvalidRequest(
-            f"a grace of {grace!r} seconds",
-            remedy=f"Give 0 to {MAX_GRACE_SECONDS} seconds.",
-            grace=repr(grace),
-        )
 
 
 def tear_down(

@@ -12,7 +12,10 @@ foreign subjects use to name a refusal.
 from __future__ import annotations
 
 import enum
-from typing import Any, ClassVar
+
+TYPE_CHECKING = False  # that of typing, which is not loaded for the process that a run hangs on
+if TYPE_CHECKING:
+    from typing import Any, ClassVar
 
 
 class Happened(enum.StrEnum):

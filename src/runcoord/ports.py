@@ -20,6 +20,7 @@ from runcoord._core.identity import (
     same_place,
 )
 from runcoord._core.last_words import LastWords
+from runcoord._core.looks import Guarantees, Look
 from runcoord._core.model import (
     Cleanup,
     CleanupState,
@@ -66,10 +67,8 @@ from runcoord._core.teardown import (
 from runcoord._core.values import record, value
 from runcoord._process_ports import (
     Ending,
-    Guarantees,
     Launcher,
     LaunchOrder,
-    Look,
     PinnedProcess,
     Processes,
     Tree,

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from runcoord._core.evolving import evolved
 from runcoord._core.identity import ProcessIdentity
@@ -31,6 +31,7 @@ from runcoord._core.model import Cleanup, CleanupState, Instant, Survivor
 from runcoord._core.records import RecordedProcess, Role, Teardown
 from runcoord._core.teardown import LEFT, Fate, Membership, ProcessReport, Scan, Scope, TeardownReport
 from runcoord._core.texts import storable
+from runcoord._core.values import value
 
 UNSEEN = "what else the run has started cannot be seen from here"
 
@@ -46,7 +47,7 @@ class Sight(enum.StrEnum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Seen:
     """One look."""
 
@@ -57,7 +58,7 @@ class Seen:
     """In words, why it is unknown."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Found:
     """A recorded process and what a look at it showed."""
 
@@ -73,7 +74,7 @@ class Step(enum.StrEnum):
     GIVE_UP = "give up"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Plan:
     """What to do next. ``seconds``: how long to wait, or to defer."""
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from runcoord._core.limits import GRACE_SECONDS, MAX_GRACE_SECONDS
 from runcoord._core.values import value
 from runcoord._core.variables import plain_number
+from runcoord.errors import InvalidRequest
 
 GRACE_VARIABLE = "RUNCOORD_TEARDOWN_GRACE"
 """The environment variable that holds the grace, unless a host names its own."""
@@ -44,3 +45,13 @@ def grace_of(environ: Mapping[bytes, bytes], name: str = GRACE_VARIABLE) -> Grac
             f"{name} is longer than the limit; the grace is {MAX_GRACE_SECONDS} s",
         )
     return Grace(seconds)
+
+
+def require_grace(grace: float) -> None:
+    """Raises :class:`~runcoord.errors.InvalidRequest` for what is no time that processes can be given."""
+    if not 0 <= grace <= MAX_GRACE_SECONDS:
+        raise InvalidRequest(
+            f"a grace of {grace!r} seconds",
+            remedy=f"Give 0 to {MAX_GRACE_SECONDS} seconds.",
+            grace=repr(grace),
+        )

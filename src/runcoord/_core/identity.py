@@ -14,10 +14,13 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
-from typing import Any
 
 from runcoord._core.limits import MAX_PID
 from runcoord._core.values import value
+
+TYPE_CHECKING = False  # that of typing, which is not loaded for the process that a run hangs on
+if TYPE_CHECKING:
+    from typing import Any
 
 FORMAT = 1
 """Number of the stored form. A record of another form is unknown, never different."""

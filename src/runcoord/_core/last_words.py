@@ -6,10 +6,13 @@ It informs and authorises nothing: no identity of a process in it is ever signal
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from runcoord._core.teardown import TeardownReport, report_from
 from runcoord._core.values import value
+
+TYPE_CHECKING = False  # that of typing, which is not loaded for the process that a run hangs on
+if TYPE_CHECKING:
+    from typing import Any
 
 FORMAT = 1
 """Number of the stored form."""

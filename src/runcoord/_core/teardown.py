@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Collection
-from typing import Any
 
 from runcoord._core.identity import ProcessIdentity
 from runcoord._core.values import value
+
+TYPE_CHECKING = False  # that of typing, which is not loaded for the process that a run hangs on
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class Scope(enum.StrEnum):

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 
-from runcoord._process_ports import Processes
+TYPE_CHECKING = False  # that of typing, which is not loaded for the process that a run hangs on
+if TYPE_CHECKING:
+    from runcoord._process_ports import Processes
 
 
 def open_processes() -> Processes:

@@ -16,10 +16,13 @@ import select
 import signal
 import struct
 import sys
-from typing import Any
 
 from runcoord._core.values import value
 from runcoord.errors import InvalidRequest, ProbeFailed, ProcessGone, SignalDenied
+
+TYPE_CHECKING = False  # that of typing, which is not loaded for the process that a run hangs on
+if TYPE_CHECKING:
+    from typing import Any
 
 GROUP_FLAG = 4
 """``PIDFD_SIGNAL_PROCESS_GROUP``, Linux 6.9 and newer."""

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from runcoord._core.identity import Habitat, Likeness, ProcessIdentity, compare, same_place
 from runcoord._core.limits import ASK_AGAIN_SECONDS, LONGEST_WAIT_SECONDS
 from runcoord._core.lineage import belongs
-from runcoord._process_ports import Look
+from runcoord._core.looks import Look
 from runcoord._processes import pidfd
 from runcoord._processes.own import own_numbers
 from runcoord._processes.rows import CLOSED, GONE, Executing, Row, Rows

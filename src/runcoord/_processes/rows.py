@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import errno
-from typing import Protocol
 
 from runcoord._core.values import record
+
+TYPE_CHECKING = False  # that of typing, which is not loaded for the process that a run hangs on
+if TYPE_CHECKING:
+    from typing import Protocol
+else:
+    Protocol = object  # what follows says what is expected, and is not asked for at run time
 
 GONE = frozenset({errno.ENOENT, errno.ESRCH})
 """What reading says of a process that is not there any more, or has given its memory back."""

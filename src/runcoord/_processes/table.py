@@ -6,8 +6,8 @@ import os
 from collections.abc import Sequence
 
 from runcoord._core.identity import Habitat, Likeness, ProcessIdentity, is_pid, same_place
+from runcoord._core.looks import Guarantees
 from runcoord._core.teardown import Membership, Scan
-from runcoord._process_ports import Guarantees, PinnedProcess
 from runcoord._processes import pidfd
 from runcoord._processes.own import FORKS, own_numbers
 from runcoord._processes.pinned import (
@@ -26,6 +26,10 @@ from runcoord._processes.requests import require_group, require_membership, requ
 from runcoord._processes.rows import Rows
 from runcoord._processes.scan import Pass
 from runcoord.errors import InvalidRequest, ProbeFailed, ProcessGone
+
+TYPE_CHECKING = False  # that of typing, which is not loaded for the process that a run hangs on
+if TYPE_CHECKING:
+    from runcoord._process_ports import PinnedProcess
 
 
 class ProcessTable:

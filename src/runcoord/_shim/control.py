@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-from typing import Any
 
 from runcoord._core.limits import MAX_CONTROL_LINE_BYTES
+
+TYPE_CHECKING = False  # that of typing, which is not loaded for the process that a run hangs on
+if TYPE_CHECKING:
+    from typing import Any
 
 PIECE_BYTES = 65536
 

@@ -7,6 +7,7 @@ it while the rest is loaded, which takes longer than all of this.
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -16,6 +17,7 @@ FIRST_FREE = 3
 
 
 def main() -> None:
+    gc.disable()  # until all is loaded, see tend()
     control, mode = int(sys.argv[1]), sys.argv[2]
     # Behind the standard library, so that nothing beside this package is taken for a part of it.
     sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))

@@ -6,9 +6,12 @@ import time
 from collections.abc import Callable, Sequence
 
 from runcoord._core.teardown import Membership, Scan
-from runcoord._process_ports import PinnedProcess, Processes
 from runcoord._processes.pinned import HeldProcess
 from runcoord._shim.attention import Attention
+
+TYPE_CHECKING = False  # that of typing, which is not loaded for the process that a run hangs on
+if TYPE_CHECKING:
+    from runcoord._process_ports import PinnedProcess, Processes
 
 LOOK_SECONDS = 0.02
 """Between two looks at processes whose end the kernel cannot tell (kernels without pidfds)."""

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import gc
 import json
 import os
 import resource
 import signal
 import time
-from typing import Any, NoReturn
 
 from runcoord._core.last_words import LastWords
 from runcoord._core.limits import GRACE_SECONDS, MAX_GRACE_SECONDS, MAX_PINNED
 from runcoord._core.teardown import Membership, Scope, TeardownReport
-from runcoord._process_ports import PinnedProcess, Processes
 from runcoord._processes import open_processes
 from runcoord._shim.attention import Attention
 from runcoord._shim.blind import BlindTeardown
@@ -24,12 +23,20 @@ from runcoord._shim.tended_table import TendedTable
 from runcoord._teardown import tear_down
 from runcoord.errors import ProbeFailed, RuncoordError
 
+TYPE_CHECKING = False  # that of typing, which is not loaded for the process that a run hangs on
+if TYPE_CHECKING:
+    from typing import Any, NoReturn
+
+    from runcoord._process_ports import PinnedProcess, Processes
+
 SPARE_DESCRIPTORS = 64
 """Beside those of pinned processes: /proc, pipes, the socket."""
 
 
 def tend(control: int, coordinator: int, leader: int, gate: int, failure: int, terminal: bool) -> NoReturn:
     """All that follows. Never returns."""
+    gc.freeze()
+    gc.enable()
     attention = Attention(control, coordinator, terminal=terminal)
     try:
         Tending(attention, leader, gate, failure, terminal).run()

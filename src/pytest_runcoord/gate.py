@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_runcoord.options import Options
+from pytest_runcoord.options import TIERS, Options
 
 if TYPE_CHECKING:
     from pytest_runcoord.tally import Tally
@@ -75,6 +75,7 @@ class Gate:
         self._tell_junit(ran)
         required, by = self.options.required, self.options.required_by
         if ran >= required:
+            self._require_tiers(session)
             return
         narrowed = self._narrowed_by()
         if narrowed:
@@ -82,6 +83,17 @@ class Gate:
             self.problem_markup = {"yellow": True}
             return
         self.problem = f"{ran} scenarios ran, at least {required} are required by {by}"
+        self.problem_markup = {"red": True, "bold": True}
+        if session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def _require_tiers(self, session: pytest.Session) -> None:
+        """A tier that is required, and of which nothing ran, fails a run that asked for everything."""
+        ran = [] if self.tally is None else [each for each in TIERS if self.tally.ran_in(each)]
+        absent = [each for each in self.options.required_tiers if each not in ran]
+        if not absent or self._narrowed_by():
+            return
+        self.problem = f"no scenario ran in the tier {', '.join(absent)}, which is required"
         self.problem_markup = {"red": True, "bold": True}
         if session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
             session.exitstatus = pytest.ExitCode.TESTS_FAILED

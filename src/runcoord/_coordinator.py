@@ -368,7 +368,7 @@ class RunVerbs(Lookups):
     def registered(self, decision: Decision, now: Instant) -> Decision:
         """What acquires something for the first time also says who this owner is."""
         rows = self.registration.rows(now.wall)
-        return replace(decision, records=(*decision.records, *rows)) if rows else decision
+        return decision.recording(*decision.records, *rows) if rows else decision
 
     def _save(self, tx: Transaction, before: Run, decision: Decision, now: Instant) -> None:
         if decision.changed:

@@ -19,3 +19,7 @@ class Decision:
     late: bool = False
     records: tuple[Record, ...] = ()
     """Rows about the run's processes, written together with it."""
+
+    def recording(self, *records: Record) -> Decision:
+        """The same with these rows in the place of its own."""
+        return Decision(self.run, self.changed, self.event, self.successor, self.late, records)

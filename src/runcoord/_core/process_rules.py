@@ -8,7 +8,6 @@ acquired, under a new epoch, by each attempt.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 from runcoord._core import requests as ask
@@ -246,7 +245,7 @@ def _end_cleaned(run: Run, request: ask.EndCleaned, now: Instant) -> Decision:
     if request.unless_stopped:
         require_not_stopped(run)
     ended = left_behind(run, now, request.retry_id, exit_status=request.exit_status, cleanup=after)
-    return replace(ended, records=records)
+    return ended.recording(*records)
 
 
 RULES: dict[type, Callable[[Run, Any, Instant], Decision]] = {

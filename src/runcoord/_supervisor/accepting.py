@@ -6,7 +6,6 @@ crash leaves either nothing or a run that recovery can end.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from runcoord._coordinator import RunVerbs, instant, lease_of
@@ -98,9 +97,7 @@ def begin(verbs: RunVerbs, beginning: Beginning, intake: Intake) -> Begun:
             taken = Snapshot(run.run_id, beginning.snapshot) if beginning.snapshot else None
             asked = requests.RecordProcesses(lease, beginning.processes, beginning.terms, taken)
             decided = decide(claimed.run, asked, now)
-            records = verbs.registered(
-                replace(decided, records=claimed.records + decided.records), now
-            ).records
+            records = verbs.registered(decided.recording(*claimed.records, *decided.records), now).records
             tx.save([Change(before, decided.run, command=command, records=records)])
     except VersionConflict as error:
         # The key was seen to be free, under the lock: it is the run that is there already.

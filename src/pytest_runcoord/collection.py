@@ -238,6 +238,8 @@ class VariantItem(ScenarioItem):
         result = run_variant(self.scenario, self.variant, subject=self.config.stash[OPTIONS].new_subject())
         self.user_properties += properties(result)
         if result.verdict is Verdict.SKIPPED:
+            if self.runcoord_tier in self.config.stash[OPTIONS].required_tiers:
+                raise ScenarioFailed(self._not_run(result))
             self._skip(result.skipped)
         if result.verdict is not Verdict.PASSED:
             raise ScenarioFailed(self._text(result))
@@ -246,6 +248,18 @@ class VariantItem(ScenarioItem):
         skipped = pytest.skip.Exception(reason or "skipped without a reason")
         skipped._use_item_location = True  # shown at the scenario's line, as a skip mark would be
         raise skipped
+
+    def _not_run(self, result: RunResult) -> FailureText:
+        at = self.scenario.position
+        return FailureText(
+            at.path,
+            at.line,
+            f"the tier {self.runcoord_tier} is required, and could not be run",
+            excerpt(self.file.text, at.line, at.column),
+            [str(result.skipped or "it was skipped without a reason")],
+            [],
+            [f"Rerun: {self.rerun_command()}"],
+        )
 
     def _text(self, result: RunResult) -> FailureText:
         return failure_text(

@@ -6,11 +6,12 @@ report on one.
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_runcoord.options import Options
+from pytest_runcoord.options import TIERS, Options
 
 if TYPE_CHECKING:
     from pytest_runcoord.tally import Tally
@@ -55,6 +56,15 @@ class Gate:
 
     # --- meanwhile ---
 
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """What was captured of a scenario may hold bytes that are no text, as lone surrogates: pytest-xdist
+        cannot pass those on, and gives the whole run up."""
+        report = yield
+        if any(name == SCENARIO_PROPERTY for name, _ in report.user_properties):
+            report.sections = [(name, passable(text)) for name, text in report.sections]
+        return report
+
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if not any(name == SCENARIO_PROPERTY for name, _ in report.user_properties):
             return
@@ -75,6 +85,7 @@ class Gate:
         self._tell_junit(ran)
         required, by = self.options.required, self.options.required_by
         if ran >= required:
+            self._require_tiers(session)
             return
         narrowed = self._narrowed_by()
         if narrowed:
@@ -82,6 +93,17 @@ class Gate:
             self.problem_markup = {"yellow": True}
             return
         self.problem = f"{ran} scenarios ran, at least {required} are required by {by}"
+        self.problem_markup = {"red": True, "bold": True}
+        if session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def _require_tiers(self, session: pytest.Session) -> None:
+        """A tier that is required, and of which nothing ran, fails a run that asked for everything."""
+        ran = [] if self.tally is None else [each for each in TIERS if self.tally.ran_in(each)]
+        absent = [each for each in self.options.required_tiers if each not in ran]
+        if not absent or self._narrowed_by():
+            return
+        self.problem = f"no scenario ran in the tier {', '.join(absent)}, which is required"
         self.problem_markup = {"red": True, "bold": True}
         if session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
@@ -144,3 +166,8 @@ def _version(config: pytest.Config) -> str:
         if getattr(plugin, "__name__", "") == "pytest_runcoord.plugin":
             return str(dist.version)
     return "(version unknown: not loaded from an installed distribution)"
+
+
+def passable(text: str) -> str:
+    """``text`` with what UTF-8 cannot say written as escapes."""
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()

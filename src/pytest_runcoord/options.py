@@ -22,7 +22,8 @@ class Options:
 
     def __init__(self, config: pytest.Config) -> None:
         self.suite: Path | None = suite_directory() if config.getoption("runcoord_suite") else None
-        self.tiers = _tiers(config)
+        self.tiers = _tiers(config, "runcoord_tier", "runcoord_tier")
+        self.required_tiers = _tiers(config, "runcoord_require_tier", "runcoord_required_tiers")
         self.required, self.required_by = _required(config)
         self.subject_name = _text(config, "runcoord_subject")
         self._subject_class = load_subject(self.subject_name) if self.subject_name else None
@@ -43,6 +44,8 @@ class Options:
         parts = [f"scenarios on {self.subject_name or f'the {REFERENCE}'}"]
         if self.tiers:
             parts.append(f"tier {', '.join(self.tiers)} only")
+        if self.required_tiers:
+            parts.append(f"tier {', '.join(self.required_tiers)} required")
         if self.suite is not None:
             parts.append(f"suite {self.suite}")
         if self.required:
@@ -92,8 +95,8 @@ def _text(config: pytest.Config, name: str) -> str:
     return str(config.getoption(name) or config.getini(name) or "").strip()
 
 
-def _tiers(config: pytest.Config) -> tuple[str, ...]:
-    given = config.getoption("runcoord_tier") or config.getini("runcoord_tier") or []
+def _tiers(config: pytest.Config, option: str, setting: str) -> tuple[str, ...]:
+    given = config.getoption(option) or config.getini(setting) or []
     words = [word for each in given for word in str(each).replace(",", " ").split()]
     for word in words:
         if word not in TIERS:

@@ -42,12 +42,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="only variants of this tier, sim or real; may be repeated (ini: runcoord_tier)",
     )
     group.addoption(
+        "--runcoord-require-tier",
+        action="append",
+        metavar="TIER",
+        help="a variant of this tier that is skipped fails, and so does a run without any "
+        "(ini: runcoord_required_tiers)",
+    )
+    group.addoption(
         "--runcoord-require",
         metavar="N",
         help="fail the run if fewer than N scenarios ran in it (ini: runcoord_min_scenarios)",
     )
     parser.addini("runcoord_subject", "the coordinator that scenarios run on, as module:Class")
     parser.addini("runcoord_tier", "tiers whose variants run: sim, real", type="args")
+    parser.addini("runcoord_required_tiers", "tiers whose variants may not be skipped", type="args")
     parser.addini(
         "runcoord_min_scenarios",
         "fail a run of the whole selection (no paths, node ids, -k, -m, --lf) if fewer scenarios ran in it",

@@ -15,8 +15,11 @@ from pytest_runcoord.verdict import RunResult, Verdict
 SCENARIO, VARIANT, LINE = "runcoord_scenario", "runcoord_variant", "runcoord_line"
 VERDICT, MISSING, EXERCISED = "runcoord_verdict", "runcoord_missing", "runcoord_invariants"
 FAILED_BY, FAILED_LINE, TIER = "runcoord_failed_by", "runcoord_failed_line", "runcoord_tier"
-OF_A_RESULT = frozenset({VERDICT, MISSING, EXERCISED, FAILED_BY, FAILED_LINE, TIER})
+SKIPPED = "runcoord_skipped"
+OF_A_RESULT = frozenset({VERDICT, MISSING, EXERCISED, FAILED_BY, FAILED_LINE, TIER, SKIPPED})
 """What one attempt at a scenario found; the next one replaces it."""
+MOST_REASONS = 10
+"""Lines of a summary for reasons why variants were skipped."""
 TOGETHER = "\u00a0"
 """Between a name and its number: they stay on one line."""
 
@@ -29,6 +32,8 @@ def properties(result: RunResult) -> list[tuple[str, object]]:
         found.append((EXERCISED, exercised))
     if result.missing:
         found.append((MISSING, " ".join(result.missing)))
+    if result.skipped and not result.missing:
+        found.append((SKIPPED, str(result.skipped)))
     if "tier" in result.choices:
         found.append((TIER, result.choices["tier"]))
     if result.failure is not None:
@@ -45,6 +50,8 @@ class Variant:
     verdict: str
     missing: tuple[str, ...] = ()
     exercised: Mapping[str, int] = field(default_factory=dict)
+    tier: str = ""
+    skipped: str = ""
 
 
 @dataclass(slots=True)
@@ -67,6 +74,8 @@ class Tally:
             str(found.get(VERDICT, Verdict.SKIPPED.value if outcome == "skipped" else "error")),
             tuple(str(found.get(MISSING, "")).split()),
             {name: int(count) for name, _, count in exercised},
+            str(found.get(TIER, "")),
+            str(found.get(SKIPPED, "")),
         )
 
     def verdicts(self) -> Counter[str]:
@@ -96,6 +105,23 @@ class Tally:
         counted = ", ".join(f"{verdicts[name]} {name}" for name in order if verdicts[name])
         return f"{_plural(scenarios, 'scenario')} in {_plural(len(self.variants), 'variant')}: {counted}"
 
+    def tiers(self) -> dict[str, Counter[str]]:
+        """Verdicts by tier, of the variants that name one."""
+        found: dict[str, Counter[str]] = {}
+        for each in self.variants.values():
+            if each.tier:
+                found.setdefault(each.tier, Counter())[each.verdict] += 1
+        return found
+
+    def ran_in(self, tier: str) -> int:
+        """Variants of a tier that ran to a verdict; those that name none are of the tier sim."""
+        ran = {Verdict.PASSED.value, Verdict.FAILED.value, Verdict.UNKNOWN.value}
+        return sum((each.tier or "sim") == tier and each.verdict in ran for each in self.variants.values())
+
+    def reasons(self) -> Counter[tuple[str, str]]:
+        """Why variants were skipped, by tier, apart from what the subject lacks."""
+        return Counter((each.tier, each.skipped) for each in self.variants.values() if each.skipped)
+
     def summary(self, width: int) -> list[str]:
         """What the end of a run says, in lines of at most ``width`` columns."""
         return [
@@ -106,6 +132,12 @@ class Tally:
 
     def _paragraphs(self) -> list[str]:
         lines = [self.counts_line()]
+        if "real" in (tiers := self.tiers()):
+            lines += [f"tier {name}: {_counted(verdicts)}" for name, verdicts in sorted(tiers.items())]
+        lines += [
+            f"skipped{f' in tier {tier}' if tier else ''}: {count}, {reason}"
+            for (tier, reason), count in self.reasons().most_common(MOST_REASONS)
+        ]
         missing, exercised = self.missing(), self.exercised()
         if missing:
             lines.append(f"skipped for what the subject lacks: {_counted(missing)}")

@@ -179,7 +179,7 @@ class World(Surroundings):
         self.processes.end()
         for cleanup in reversed(self.cleanups):
             cleanup()
-        self.subject.finish(subject_world(self, None))
+        self.subject.finish(self._onlooker or subject_world(self, None))
 
     # --- verbs ---
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Protocol, cast
 
 from pytest_runcoord.destinations import Destination
-from pytest_runcoord.incarnation import Incarnation
+from pytest_runcoord.incarnation import Incarnation, Life
 from pytest_runcoord.post import Post
 from pytest_runcoord.probed_ports import BoundedByWorld, NoAnswer
 from pytest_runcoord.process_world import ProcessWorld
@@ -16,6 +16,8 @@ from pytest_runcoord.timekeeper import Timekeeper
 from runcoord.errors import Happened, StoreTimeout
 from runcoord.ports import Habitat, Launcher, Message, Processes, ProcessIdentity
 from runcoord.testing import ManualClock
+
+_RUNNING = (Life.ALIVE, Life.PAUSED)
 
 
 class PortsWorld(Protocol):
@@ -53,8 +55,9 @@ class WorldProbe:
         self._world, self._incarnation, self._bounded = world, incarnation, bounded
 
     def reach(self, moment: str, **data: object) -> None:
-        if self._incarnation is not None:
-            self._world.reach(self._incarnation, moment, data)
+        incarnation = self._incarnation
+        if incarnation is not None and (moment or incarnation.life not in _RUNNING):
+            self._world.reach(incarnation, moment, data)
 
     def fault(self, verb: str) -> str | None:
         incarnation = self._incarnation

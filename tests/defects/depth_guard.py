@@ -134,7 +134,7 @@ def _logs_the_value(patch: Patch) -> None:
 
     def telling(names: DepthNames, found: int | None, maximum: int, *, unread: bool) -> DepthExceeded:
         error = refusal(names, found, maximum, unread=unread)
-        logging.getLogger("runcoord").warning("%s is %s", names.depth, os.environ.get(names.depth))
+        logging.getLogger("runcoord").warning("%s is %r", names.depth, os.environ.get(names.depth))
         return error
 
     patch.setattr(depth, "_refusal", telling)

@@ -84,6 +84,16 @@ def test_types_and_places_of_late_names_agree(package: Any) -> None:
     assert package._NAMES.place_of == read
 
 
+def test_a_clock_for_tests_is_had_without_the_contract_suites() -> None:
+    loaded = loaded_by("from runcoord.testing import ManualClock, MemoryStore")
+    assert {name for name in loaded if "contract" in name or name.endswith("process_making")} == set()
+
+
+def test_every_name_for_tests_is_found() -> None:
+    way = "import runcoord.testing as t; print({getattr(t, name).__module__ for name in t.__all__} != set())"
+    assert printed(way) == "True\n"
+
+
 def test_the_public_modules_are_found_on_the_package_without_an_import_of_their_own() -> None:
     way = "import runcoord; print(runcoord.errors.Refused.code, runcoord.ports.Ports.__name__)"
     assert printed(way) == "refused Ports\n"

@@ -128,6 +128,22 @@ def test_a_report_from_a_worker_of_xdist_is_the_same_and_as_wide_as_the_terminal
     assert shown(run_apart("-p", "xdist", "-n2"), failing) == shown(run(), failing)
 
 
+def test_what_was_captured_and_is_no_text_passes_a_worker_of_xdist_as_escapes(
+    failing: str, write: Write, run_apart: Run
+) -> None:
+    write(
+        "conftest.py",
+        "import logging, pytest\n"
+        "@pytest.hookimpl(wrapper=True)\n"
+        "def pytest_runtest_call(item):\n"
+        "    logging.getLogger('x').warning('it said \\udcff')\n"
+        "    return (yield)\n",
+    )
+    result = run_apart("-p", "xdist", "-n1")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*it said \\udcff*"])
+
+
 def test_a_failure_in_a_folder_names_the_path_from_where_pytest_was_started(write: Write, run: Run) -> None:
     write("deep/down/a.runcoord.yaml", FAILING)
     lines = shown(run(), f"deep/down/a.runcoord.yaml:{FAILING_LINE}: ")

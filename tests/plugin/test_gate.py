@@ -267,3 +267,51 @@ def test_a_required_number_that_is_none_stops_the_run(write: Write, run: Run, nu
 def test_a_failing_run_stays_failing_when_enough_ran(write: Write, run: Run) -> None:
     write("a.runcoord.yaml", FAILING)
     assert run("--runcoord-require=1").ret == pytest.ExitCode.TESTS_FAILED
+
+
+# --- a tier that is required ---
+
+NOT_REAL = """\
+runcoord: 1
+scenario: not-real
+says: A process leaves its parent, which no real one can.
+given: {machines: shared}
+steps:
+  - open: gw1
+  - submit: r1
+  - claim: r1
+  - spawn: {run: r1, process: child, children: [helper]}
+  - setsid: {process: helper, orphan: true}
+axes: {tier: [real]}
+"""
+
+
+@pytest.mark.real
+def test_what_cannot_be_real_is_skipped_and_the_summary_says_why(write: Write, run: Run) -> None:
+    write("a.runcoord.yaml", NOT_REAL)
+    result = run()
+    assert result.parseoutcomes() == {"skipped": 1}
+    lines = summary(result).splitlines()
+    assert "tier real: skipped 1" in lines
+    assert any(line.startswith("skipped in tier real: 1, ") for line in lines)
+
+
+@pytest.mark.real
+def test_a_variant_of_a_required_tier_that_is_skipped_fails_with_the_reason(write: Write, run: Run) -> None:
+    write("a.runcoord.yaml", NOT_REAL)
+    result = run("--runcoord-require-tier", "real")
+    assert result.parseoutcomes() == {"failed": 1}
+    result.stdout.fnmatch_lines(["*the tier real is required, and could not be run*"])
+
+
+def test_a_run_without_any_variant_of_a_required_tier_fails(write: Write, run: Run) -> None:
+    write("a.runcoord.yaml", PASSING)
+    result = run("--runcoord-require-tier", "real")
+    assert result.parseoutcomes() == {"passed": 1}
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["*no scenario ran in the tier real, which is required*"])
+
+
+def test_the_tier_sim_is_what_variants_without_a_tier_ran_in(write: Write, run: Run) -> None:
+    write("a.runcoord.yaml", PASSING)
+    assert run("--runcoord-require-tier", "sim").ret == pytest.ExitCode.OK

@@ -111,8 +111,8 @@ def test_a_store_without_permission_is_named(place: Place) -> None:
     ("options", "said"),
     [
         (["--timeout", "0"], "timeout is 0.0: the command would have no time at all"),
-        (["--timeout", "nan"], "timeout is nan"),
-        (["--grace", "-1"], "grace is -1.0"),
+        (["--timeout", "0m"], "timeout is 0.0: the command would have no time at all"),
+        (["--timeout", "101000d"], "timeout is 8726400000.0, not a number of seconds from 0 to 3153600000"),
         (["--grace", "999"], "grace is 999.0"),
         (["--depth-variable", "a b"], "depth 'a b' is not the name of an environment variable"),
         (["--report", "/nowhere/r.json"], "the report cannot be written to '/nowhere/r.json'"),
@@ -124,6 +124,20 @@ def test_an_option_that_makes_no_sense_is_named(place: Place, options: list[str]
     done = place.run("touch", "executed", options=options)
     assert (done.code, done.out) == (125, "")
     assert said in done.said[0]
+    nothing_happened(place)
+
+
+@pytest.mark.parametrize("option", ["--timeout", "--grace"])
+@pytest.mark.parametrize(
+    "length", ["nan", "inf", "-1", "1e3", "90 s", "90S", "5w", "s", "", ".", "٣s", "1s1s"]
+)
+def test_a_length_of_time_that_is_none_is_named_with_the_units(
+    place: Place, option: str, length: str
+) -> None:
+    done = place.run("touch", "executed", options=[option, length])
+    assert (done.code, done.out) == (125, "")
+    assert f"Invalid value for '{option}': {length!r} is not a length of time" in done.err
+    assert "(ms, s, m, h, d), as in 90s; without a unit it is seconds." in " ".join(done.err.split())
     nothing_happened(place)
 
 

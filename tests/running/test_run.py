@@ -140,7 +140,7 @@ def test_a_signal_to_runcoord_ends_the_tree(place: Place, number: signal.Signals
     process.send_signal(number)
     done = finished(process)
     run = place.only_run()
-    why = f"runcoord was told to end by {number.name} ({int(number)})"
+    why = f"told to end by {number.name} ({int(number)})"
     assert (done.code, done.said) == (128 + number, [f"runcoord: {why}"])
     assert (run.outcome, run.error) == (outcome, why)
     assert place.alive() == {}

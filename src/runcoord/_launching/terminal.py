@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import stat
 import termios
+import threading
 from collections.abc import Iterator
 from typing import Any, Self
 
@@ -46,6 +48,14 @@ class Terminal:
                 os.tcsetpgrp(self._fd, group)
                 self._handed_to = group
 
+    def offer(self, group: int) -> None:
+        """Hand it on from the beginning, but not in front of a pipe: what reads there, such as a pager, is
+        in our group and needs the terminal. A command that turns out to need it too is stopped by the system
+        when it uses it, and gets it then.
+        """
+        if not _writes_into_a_pipe():
+            self.hand_to(group)
+
     @property
     def handed(self) -> bool:
         """Whether it was handed on, and not taken back since."""
@@ -67,6 +77,30 @@ class Terminal:
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
+
+
+def _writes_into_a_pipe() -> bool:
+    try:
+        return stat.S_ISFIFO(os.fstat(1).st_mode)
+    except OSError:
+        return False
+
+
+def stop_this_job() -> None:
+    """Stop this process and its group, as the terminal does with a job: the shell that waits for a pipeline,
+    or for a script that we are a part of, sees a stop only when all of it has stopped.
+
+    Not SIGSTOP: where nobody could continue this process the system does not stop it.
+    """
+    with contextlib.suppress(ValueError):  # not in the main thread, which alone may set handlers
+        before = signal.signal(signal.SIGTSTP, signal.SIG_IGN)
+        if before is signal.SIG_IGN:
+            return
+        try:
+            os.kill(0, signal.SIGTSTP)  # the others first: once stopped, we could not
+        finally:
+            signal.signal(signal.SIGTSTP, signal.SIG_DFL if before is None else before)
+    signal.pthread_kill(threading.get_ident(), signal.SIGTSTP)
 
 
 @contextlib.contextmanager

@@ -6,7 +6,6 @@ import contextlib
 import os
 import signal
 import subprocess
-import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -22,9 +21,12 @@ from runcoord._core.limits import (
 )
 from runcoord._core.teardown import TeardownReport, report_from
 from runcoord._launching.channel import Channel
-from runcoord._launching.terminal import Terminal
+from runcoord._launching.terminal import Terminal, stop_this_job
 from runcoord.errors import LaunchFailed, ProcessError, ProcessGone
 from runcoord.ports import Ending, LaunchOrder, PinnedProcess, Processes
+
+STOP_LOOK_SECONDS = 0.5
+"""How often it is looked whether the shim was stopped, on a terminal only: what no event tells."""
 
 
 class ShimTree:
@@ -90,7 +92,7 @@ class ShimTree:
         """See :meth:`runcoord.ports.Tree.open_gate`."""
         _, leader = self._started()
         if self._terminal is not None:
-            self._terminal.hand_to(leader)
+            self._terminal.offer(leader)
         order = self._order
         self._channel.say(
             {
@@ -136,7 +138,7 @@ class ShimTree:
                 return Ending(self._status, interrupted=self._interruptions > 0)
             if self._closed:
                 raise ProcessGone("the tree was closed before its command was heard to end")
-            if self._stopped:
+            if self._stopped or self._shim_was_stopped():
                 self._follow_the_stop()
             if self._gone:
                 return self._ending_without_shim()
@@ -147,7 +149,7 @@ class ShimTree:
                 self._woken = False
                 return None
             heard = True
-            self._hear(max(0.0, left))
+            self._hear(max(0.0, left if self._terminal is None else min(left, STOP_LOOK_SECONDS)))
 
     def interruptions(self) -> int:
         """See :meth:`runcoord.ports.Tree.interruptions`."""
@@ -167,10 +169,24 @@ class ShimTree:
         had_it = self._terminal.handed
         self._terminal.take_back()
         if had_it or not self._terminal.in_foreground():
-            # Not SIGSTOP: where nobody could continue this process the system does not stop it.
-            signal.pthread_kill(threading.get_ident(), signal.SIGTSTP)
+            stop_this_job()
         self._terminal.hand_to(self._started()[1])
+        self._continue_the_shim()
         self._channel.say({"do": "continue"})
+
+    def _shim_was_stopped(self) -> bool:
+        """It is in the group of a command that has the terminal, and so stops with a shell that suspends
+        itself with its group; then it cannot say that the command was stopped."""
+        if self._terminal is None:
+            return False
+        try:
+            return os.waitid(os.P_PID, self._process.pid, os.WSTOPPED | os.WNOHANG) is not None
+        except ChildProcessError:
+            return False
+
+    def _continue_the_shim(self) -> None:
+        if self._terminal is not None:
+            self._process.send_signal(signal.SIGCONT)  # our child; nothing is sent when it was reaped
 
     def _ending_without_shim(self) -> Ending:
         leader = self._pins.get(self._pids[1]) if self._pids else None
@@ -194,6 +210,7 @@ class ShimTree:
         if self._closed:
             raise ProcessGone("the tree was closed, so its shim tears it down and nobody is told how")
         self._take_terminal_back()
+        self._continue_the_shim()
         if self._asked_until is None:
             self._asked_until = time.monotonic() + grace + KILL_SECONDS + 2 * SCAN_SECONDS + REPORT_SECONDS
         # Each time: an exception may have lost the answer. Asked twice, the shim tears down once.

@@ -211,7 +211,7 @@ def _seconds(
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if not number or not math.isfinite(float(value)) or not least <= float(value) <= most:  # type: ignore[arg-type]
         raise InvalidRequest(
-            f"{field_name} is {value!r:.40}, not a number of seconds from {least:g} to {most:g}",
+            f"{field_name} is {value!r:.40}, not a number of seconds from {least:g} to {most:.0f}",
             remedy="Give seconds.",
             field=field_name,
         )

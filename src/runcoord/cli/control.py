@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
 import click
@@ -12,6 +11,7 @@ from runcoord._clock import SystemSleeper
 from runcoord._core.limits import MAX_LIST, STOP_POLL_SECONDS
 from runcoord.cli import documents
 from runcoord.cli.failures import Exit, failure_of
+from runcoord.cli.lengths import Length
 from runcoord.cli.session import UTF8, RuncoordCommand, Session, instant, leave, pass_session
 from runcoord.cli.wording import ago, counted, duration, printable
 
@@ -21,12 +21,6 @@ FIRST_POLL_SECONDS = 0.05
 """Pause before the first look at a stopping run; it doubles up to the interval at which holders look."""
 
 
-def _finite(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
-    if value is not None and math.isnan(value):
-        raise click.BadParameter("it is not a number.", ctx, param)
-    return value
-
-
 @click.command("stop", cls=RuncoordCommand)
 @click.argument("run_id", metavar="RUN", type=UTF8)
 @click.option(
@@ -34,11 +28,10 @@ def _finite(ctx: click.Context, param: click.Parameter, value: float | None) -> 
 )
 @click.option(
     "--wait",
-    type=click.FloatRange(0, MAX_WAIT_SECONDS),
+    type=Length(most=MAX_WAIT_SECONDS),
     default=None,
-    callback=_finite,
-    metavar="SECONDS",
-    help="Wait so long for the work to notice.",
+    metavar="TIME",
+    help="Wait so long for the work to notice (30s, 5m; at most a day).",
 )
 @pass_session
 def stop(session: Session, run_id: str, reason: str, wait: float | None) -> None:

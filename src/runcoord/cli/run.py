@@ -11,6 +11,7 @@ import click
 from runcoord._core.teardown import Scope
 from runcoord._core.values import value
 from runcoord.cli.failures import Failure, usage_failure
+from runcoord.cli.lengths import LENGTH
 from runcoord.cli.output import json_text
 from runcoord.cli.run_ending import document, failure_of_run, remarks
 from runcoord.cli.run_signals import Signals, ToldToEnd, has_the_terminal, occupy_standard_streams
@@ -93,11 +94,13 @@ class Wishes:
     epilog=STATUSES,
 )
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="COMMAND [ARGUMENT]...")
-@click.option("--timeout", type=float, metavar="SECONDS", help="End it after so long; the run has failed.")
+@click.option(
+    "--timeout", type=LENGTH, metavar="TIME", help="End it after so long (90s, 2m, 1h); the run has failed."
+)
 @click.option(
     "--grace",
-    type=float,
-    metavar="SECONDS",
+    type=LENGTH,
+    metavar="TIME",
     help="Time to end by itself when it is to end, then it is killed.  [default: 5; 0 kills at once]",
 )
 @click.option("-C", "--directory", default="", metavar="DIR", help="Run it there, and look after git there.")

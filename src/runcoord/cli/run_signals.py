@@ -69,7 +69,7 @@ class Signals:
             raise ToldToEnd(self.first)
         name = signal.Signals(number).name
         cause = Cause.STOPPED if number == signal.SIGINT else Cause.INTERRUPTED
-        command.ask(cause, signal=number, why=f"runcoord was told to end by {name} ({number})")
+        command.ask(cause, signal=number, why=f"told to end by {name} ({number})")
 
 
 def occupy_standard_streams() -> None:
@@ -90,8 +90,13 @@ def occupy_standard_streams() -> None:
 
 
 def has_the_terminal() -> bool:
-    """Whether standard input is a terminal, and this process in its foreground, so that it may hand it on."""
+    """Whether standard input is the terminal that controls this process.
+
+    Also in its background: a command that stays in the session is stopped when it reads what is typed there,
+    as any job is, and one in a session of its own would take the keys away from the shell.
+    """
     try:
-        return os.isatty(0) and os.tcgetpgrp(0) == os.getpgrp()
+        os.tcgetpgrp(0)
     except OSError:
         return False
+    return True

@@ -8,12 +8,32 @@ chance: give them to :func:`runcoord.open_coordinator` through :class:`runcoord.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from runcoord.testing.clock import CountingIds, ManualClock, ManualSleeper
-from runcoord.testing.contract import StoreContract
 from runcoord.testing.memory import MemoryStore
 from runcoord.testing.memory_data import MemoryData
-from runcoord.testing.process_contract import ProcessesContract
-from runcoord.testing.process_making import Can, ProcessMaker, Start
+
+if TYPE_CHECKING:
+    from runcoord.testing.contract import StoreContract
+    from runcoord.testing.process_contract import ProcessesContract
+    from runcoord.testing.process_making import Can, ProcessMaker, Start
+else:  # who wants a clock does not wait for the contract suites
+    from runcoord._late import LateNames
+
+    _NAMES = LateNames(
+        __name__,
+        {
+            "contract": ("StoreContract",),
+            "process_contract": ("ProcessesContract",),
+            "process_making": ("Can", "ProcessMaker", "Start"),
+        },
+    )
+    __getattr__ = _NAMES.find
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *_NAMES.names()})
+
 
 __all__ = [
     "Can",

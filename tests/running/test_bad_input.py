@@ -13,6 +13,7 @@ import sys
 
 import pytest
 
+from runcoord import Outcome
 from running.real_runs import LIFE, Done, Place, finished, program
 
 pytestmark = [
@@ -228,6 +229,31 @@ def test_with_few_file_descriptors_it_works_or_says_why_not(place: Place, limit:
     assert "Too many open files" in done.err or "cannot" in done.err
     if place.store.exists() and place.store.stat().st_size:
         assert [run for run in place.runs() if run.outcome == "completed"] == []
+
+
+def test_a_system_that_gives_no_thread_is_named_and_nothing_is_left(place: Place) -> None:
+    code = (
+        "import sys, threading; from runcoord.cli import main\n"
+        'def refuse(self): raise RuntimeError("can\'t start new thread")\n'
+        "start = threading.Thread.start\n"
+        "def begin(self): (refuse if self.name.startswith('runcoord-command') else start)(self)\n"
+        "threading.Thread.start = begin\n"
+        f"sys.argv[1:] = ['run', '--', 'sleep', '{LIFE}']; main()"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", code],
+        env=place.environment(),
+        cwd=place.work,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    done = finished(process)
+    said = "nothing can keep its lease: can't start new thread"
+    assert (done.code, done.said) == (125, [f"runcoord: {said}"])
+    assert (place.only_run().outcome, place.only_run().error) == (Outcome.INTERRUPTED, said)
+    assert (place.alive(), place.folders) == ({}, [])
 
 
 def test_enough_file_descriptors_are_few(place: Place) -> None:

@@ -289,7 +289,7 @@ class CommandRun:
         if cause is Cause.STOPPED:
             return Outcome.STOPPED, why or self._why() or "stopped"
         if cause is Cause.BROKEN:
-            return Outcome.INTERRUPTED, f"what its processes hang on has failed: {self._broken}"
+            return Outcome.INTERRUPTED, why or f"what its processes hang on has failed: {self._broken}"
         if cause is Cause.LEASE_LOST:
             return Outcome.INTERRUPTED, "its lease was lost"
         return Outcome.INTERRUPTED, why or self._why() or "runcoord was interrupted"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 from runcoord import _spans as spans
 from runcoord._supervisor.command import CommandRun
 from runcoord._supervisor.report import Cause, CommandReport
@@ -29,8 +31,14 @@ def drive(command: CommandRun) -> CommandReport:
     with spans.span("runcoord.run") as span:
         run = command.begin()
         span.say(run=run.run_id)
-        with Ticker(_Heart(command), command.shop.verbs.clock, f"runcoord-command-{run.run_id[:40]}"):
-            report = _until_its_end(command)
+        ticker = Ticker(_Heart(command), command.shop.verbs.clock, f"runcoord-command-{run.run_id[:40]}")
+        with contextlib.ExitStack() as stack:
+            try:
+                stack.enter_context(ticker)
+            except RuntimeError as error:  # the system gives no thread: a limit on processes is reached
+                report = command.end(Cause.BROKEN, why=f"nothing can keep its lease: {error}")
+            else:
+                report = _until_its_end(command)
         outcome = report.run.outcome
         span.say(
             cause=report.cause.value,

@@ -178,6 +178,24 @@ def test_a_signal_that_was_ignored_from_the_beginning_stays_ignored(place: Place
     assert finished(process).code == 4
 
 
+def test_ctrl_c_while_the_program_is_still_being_loaded_shows_no_stack_trace(place: Place) -> None:
+    class_that_interrupts = "type('I', (), {'find_spec': find})"
+    code = (
+        "import sys; from runcoord.cli import main\n"
+        "def find(name, path=None, target=None):\n"
+        "    if name == 'runcoord.cli.app': raise KeyboardInterrupt\n"
+        f"sys.meta_path.insert(0, {class_that_interrupts}); main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env=place.environment(),
+        cwd=place.work,
+        capture_output=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")
+
+
 def test_a_signal_while_the_store_is_locked_ends_it_before_anything_begins(place: Place) -> None:
     place.run("true")
     with contextlib.closing(sqlite3.connect(place.store)) as other:
@@ -257,7 +275,7 @@ def test_too_many_live_runs_of_a_lineage_are_refused(place: Place) -> None:
     inner = f"{sys.executable} -m runcoord run --max-live-runs 1 -- touch executed"
     done = place.run(*shell(f"{inner}; echo $?"))
     assert (done.code, done.out) == (0, "122\n")
-    assert "1 runs of this lineage are unfinished" in done.err
+    assert "this lineage has 1 unfinished run already, and may have 1 at the most" in done.err
     assert not (place.work / "executed").exists()
     assert len(place.runs()) == 1
 

@@ -164,7 +164,8 @@ def require_room(live: int, line: Line) -> None:
     """Refuse a run of a lineage that has as many unfinished ones as it may."""
     if live >= line.cap:
         raise LiveRunsExceeded(
-            f"{live} runs of this lineage are unfinished, and no more than {line.cap} may be",
+            f"this lineage has {live} unfinished {'run' if live == 1 else 'runs'} already,"
+            f" and may have {line.cap} at the most",
             remedy="Wait until some of them have ended, or allow more.",
             live=live,
             max=line.cap,

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import NoReturn
 
+INTERRUPTED = 130
+"""See :class:`runcoord.cli.failures.Exit`, which is loaded later."""
 COLLECT_AFTER = 50_000
 """Objects that may be made before garbage is looked for; loading a command makes about 30,000 that stay."""
 
@@ -22,9 +24,12 @@ def main() -> NoReturn:
     gc.set_threshold(COLLECT_AFTER)
     atexit.register(gc.freeze)
 
-    import logging
+    try:
+        import logging
 
-    from runcoord.cli.app import App
+        from runcoord.cli.app import App
+    except KeyboardInterrupt:  # before anything could be said better
+        raise SystemExit(INTERRUPTED) from None
 
     # What the library logs is for programs. What a user of this command must know, it says itself.
     logging.getLogger("runcoord").addHandler(logging.NullHandler())

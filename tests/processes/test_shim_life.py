@@ -118,6 +118,24 @@ def test_a_tree_that_is_let_go_before_its_gate_opened_leaves_nothing_and_execute
     assert not Path(order.last_words).exists()
 
 
+def test_a_shim_that_is_killed_behind_its_gate_is_a_launch_that_failed(grove: Grove) -> None:
+    order = grove.order("sh", "-c", "true")
+    tree = ShimLauncher().launch(order)
+    grove.trees.append(tree)
+    processes, until = open_processes(), time.monotonic() + PATIENCE_SECONDS
+    while len(members := processes.scan(Membership(cookie=order.cookie), 5.0).members) < 2:
+        assert time.monotonic() < until
+    for member in members:
+        with contextlib.suppress(ProcessGone):
+            pin = processes.open(processes.identify(member.identity.pid, order.cookie))
+            pin.signal(signal.SIGKILL)
+            pin.close()
+    await_nothing_left(order.cookie)
+    with pytest.raises(LaunchFailed, match="before the command began|did not start"):
+        _ = tree.leader
+    assert not Path(order.last_words).exists()
+
+
 def test_a_tree_that_is_let_go_while_its_shim_is_still_starting_leaves_nothing(grove: Grove) -> None:
     order = grove.order("sh", "-c", "true")
     ShimLauncher().launch(order).close()
@@ -439,10 +457,11 @@ def test_a_signal_that_tells_the_shim_to_end_ends_the_run(grove: Grove) -> None:
 
 
 def test_the_children_of_the_caller_stay_its_own(grove: Grove) -> None:
+    listed = Path(f"/proc/self/task/{os.getpid()}/children")
+    before = listed.read_text().split()  # other tests of this process may have started what lives longer
     own = subprocess.Popen(["sh", "-c", "exit 5"])
     tree = grove.launch("sh", "-c", SLEEP)
-    children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
-    assert [int(pid) for pid in children] == [own.pid]
+    assert listed.read_text().split() == [*before, str(own.pid)]
     tree.tear_down(0)
     tree.close()
     assert own.wait(PATIENCE_SECONDS) == 5

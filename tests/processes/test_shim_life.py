@@ -131,7 +131,7 @@ def test_a_shim_that_is_killed_behind_its_gate_is_a_launch_that_failed(grove: Gr
             pin.signal(signal.SIGKILL)
             pin.close()
     await_nothing_left(order.cookie)
-    with pytest.raises(LaunchFailed, match="before the command began|did not start"):
+    with pytest.raises(LaunchFailed, match=r"before the command began|did not start"):
         _ = tree.leader
     assert not Path(order.last_words).exists()
 

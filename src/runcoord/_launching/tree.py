@@ -78,7 +78,13 @@ class ShimTree:
     def _identity(self, pid: int) -> ProcessIdentity:
         """As it was read when both existed."""
         known = self._identities.get(pid)
-        return known if known is not None else self._processes.identify(pid, self._order.cookie)
+        if known is not None:
+            return known
+        try:
+            return self._processes.identify(pid, self._order.cookie)
+        except ProcessGone as gone:  # it was killed, behind its gate
+            self.close()
+            raise LaunchFailed(f"{gone.problem} before the command began; somebody killed it") from gone
 
     def _started(self) -> tuple[int, int]:
         """Pids of the shim and the command, as soon as both exist."""

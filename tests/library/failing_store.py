@@ -23,7 +23,7 @@ class FailingStore:
         if verb == self.verb and self.times:
             self.times -= 1
             if self.happens:
-                return _ReplyLost(self._inner.transaction(verb))
+                return _ReplyLost(self._inner.transaction(verb), self.error)
             if self.error is not None:
                 raise self.error
             raise StoreUnavailable("the store is away", remedy="Wait.")
@@ -34,8 +34,8 @@ class FailingStore:
 
 
 class _ReplyLost(AbstractContextManager[Transaction]):
-    def __init__(self, inner: AbstractContextManager[Transaction]) -> None:
-        self._inner = inner
+    def __init__(self, inner: AbstractContextManager[Transaction], error: BaseException | None) -> None:
+        self._inner, self._error = inner, error
 
     def __enter__(self) -> Transaction:
         return self._inner.__enter__()
@@ -44,4 +44,6 @@ class _ReplyLost(AbstractContextManager[Transaction]):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._inner.__exit__(kind, error, trace)
+        if self._error is not None:
+            raise self._error
         raise StoreTimeout("no answer", remedy="Repeat it.", happened=Happened.MAYBE)

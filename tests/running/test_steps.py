@@ -236,6 +236,22 @@ def test_an_exception_thrown_into_the_recording_costs_no_outcome_and_passes(mach
     assert coordinator.run("r1").outcome is Outcome.COMPLETED
 
 
+@pytest.mark.parametrize("stored", [False, True])
+def test_an_interruption_of_the_beginning_keeps_its_folder_only_if_its_run_is_stored(
+    machine: Machine, stored: bool
+) -> None:
+    coordinator = machine.coordinator()
+    command = machine.command(coordinator, "sleep", Intake(run_id="r1"))
+    assert machine.store_fails is not None
+    machine.store_fails.verb, machine.store_fails.times, machine.store_fails.happens = "begin", 1, stored
+    machine.store_fails.error = KeyboardInterrupt()
+    with pytest.raises(KeyboardInterrupt):
+        command.begin()
+    assert machine.living() == []
+    assert [run.run_id for run in coordinator.runs().runs] == (["r1"] if stored else [])
+    assert (machine.directory / "runs.db.snapshots" / "r1").exists() is stored
+
+
 def test_a_store_that_is_away_at_the_beginning_leaves_nothing_running(machine: Machine) -> None:
     coordinator = machine.coordinator()
     command = machine.command(coordinator)

@@ -149,9 +149,23 @@ class Keeper:
         return Snapshot(run_id, str(launched.folder), state, json_of(report.document()))
 
     def forget_unless_stored(self, launched: Launched, error: BaseException) -> None:
-        """The same for a run that did not get into the store; where that is unknown recovery may need it."""
-        if isinstance(error, RuncoordError) and error.happened is Happened.NO:
+        """The same for a run that did not get into the store; where that is unknown recovery may need it.
+
+        A signal that broke off the call tells nothing about that, so the store is asked.
+        """
+        if isinstance(error, RuncoordError):
+            stored = error.happened is not Happened.NO
+        else:
+            stored = self._may_be_stored(launched.run_id)
+        if not stored:
             self.forget(launched)
+
+    def _may_be_stored(self, run_id: str) -> bool:
+        try:
+            with self._verbs.store.view("read-run") as view:
+                return view.run(run_id) is not None
+        except RuncoordError:
+            return True
 
     def forget(self, launched: Launched) -> None:
         """Remove the command's own directory: nobody needs it any more."""

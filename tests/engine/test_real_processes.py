@@ -152,6 +152,7 @@ def stand_still(self):
     os.write(int(os.environ["TOLD"]), b"here")
     time.sleep(60)
 
+runner._scratch = lambda: None  # the directory for temporary files, which the test can look into
 runner._Run._heal = stand_still  # between the last expectation and the end
 """
 DEADLINE_SECONDS = 60
@@ -175,17 +176,20 @@ def test_nothing_of_a_scenario_lives_when_pytest_itself_was_killed(tmp_path: Pat
     (tmp_path / "stays.runcoord.yaml").write_text(LEFT)
     (tmp_path / "conftest.py").write_text(STAND_STILL)
     known = frozenset(namespace for _, namespace in _inodes())
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
     told, teller = os.pipe()
     try:
         with subprocess.Popen(
             [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path)],
-            env={**os.environ, "TOLD": str(teller)},
+            env={**os.environ, "TOLD": str(teller), "TMPDIR": str(scratch)},
             pass_fds=(teller,),
             cwd=tmp_path,
             stdout=subprocess.DEVNULL,
         ) as running:
             try:
                 assert select.select([told], [], [], DEADLINE_SECONDS)[0]
+                assert len(list(scratch.iterdir())) == 1
                 mine = _descendants(running.pid)
                 in_namespaces = {pid for pid in mine if pid in _outside(known)}
                 assert len(in_namespaces) >= 5  # init, owner, shim, command, and its daemon
@@ -195,6 +199,7 @@ def test_nothing_of_a_scenario_lives_when_pytest_itself_was_killed(tmp_path: Pat
         try:
             for each in held:
                 assert select.select([each], [], [], DEADLINE_SECONDS)[0], "a process lives on"
+            assert not list(scratch.iterdir())
         finally:
             for each in held:
                 os.close(each)

@@ -76,7 +76,7 @@ class RealProcessWorld(ProcessWorld):
         found = self.stages.get(place.table)
         if found is None:
             try:
-                found = self.stages[place.table] = Stage(self.real_world.directory)
+                found = self.stages[place.table] = Stage(self.real_world.directory, scratch=True)
             except CannotBeReal as why:
                 self.impossible = str(why)
                 raise

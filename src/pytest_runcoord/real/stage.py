@@ -46,8 +46,8 @@ class _Zygote:
         ours.settimeout(START_SECONDS)
         take(ours)
 
-    def fork_stage(self, control: socket.socket, path: str) -> None:
-        put(self._end, {"path": path}, [control.fileno()])
+    def fork_stage(self, control: socket.socket, path: str, scratch: str) -> None:
+        put(self._end, {"path": path, "scratch": scratch}, [control.fileno()])
 
     def alive(self) -> bool:
         return self.pid == os.getpid() and self._child.poll() is None
@@ -83,10 +83,11 @@ def _close_zygote() -> None:
 class Stage:
     """One namespace. Raises :class:`CannotBeReal` where the system does not permit it.
 
-    Nothing of it outlives this process: its init ends when this side of the socket does.
+    Nothing of it outlives this process: its init ends when this side of the socket does. ``scratch``: the
+    directory is removed as well, should this process not come to it.
     """
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, *, scratch: bool = False) -> None:
         self.path = str(directory / f"stage-{next(_numbers)}")
         if sys.platform != "linux":
             raise CannotBeReal("processes in namespaces of their own need Linux")
@@ -95,7 +96,7 @@ class Stage:
         ours.settimeout(ANSWER_SECONDS)
         try:
             with theirs:
-                _the_zygote().fork_stage(theirs, self.path)
+                _the_zygote().fork_stage(theirs, self.path, str(directory) if scratch else "")
             said = take(ours).value
         except (Hung, TimeoutError, OSError) as error:
             ours.close()

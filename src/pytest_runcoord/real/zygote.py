@@ -13,9 +13,11 @@ import importlib
 import os
 import pkgutil
 import select
+import shutil
 import signal
 import socket
 import sys
+import time
 import traceback
 from types import ModuleType
 
@@ -24,6 +26,8 @@ from pytest_runcoord.real import init
 from pytest_runcoord.real.namespaces import die_with_parent, enter_new, mount_own_proc
 from pytest_runcoord.real.passing import Hung, put, take
 
+END_SECONDS = 8.0
+"""How long the ends of stages are waited for; whoever runs the scenarios waits for ten seconds."""
 TURN_SECONDS = 1.0
 """Between two looks for stages that have ended."""
 
@@ -36,11 +40,15 @@ def main() -> None:
     _load(runcoord)
     gc.freeze()
     put(here, {"ready": True})
+    left: set[str] = set()
     with contextlib.suppress(Hung):
         while True:
             _reap()
             if select.select([here], [], [], TURN_SECONDS)[0]:
-                _serve(here)
+                left.add(_serve(here))
+    _wait_for_all()
+    for directory in left - {""}:
+        shutil.rmtree(directory, ignore_errors=True)
 
 
 def _load(package: ModuleType) -> None:
@@ -57,7 +65,17 @@ def _reap() -> None:
             pass
 
 
-def _serve(here: socket.socket) -> None:
+def _wait_for_all() -> None:
+    """Every stage ends by itself now."""
+    end = time.monotonic() + END_SECONDS
+    with contextlib.suppress(ChildProcessError):
+        while time.monotonic() < end:
+            if not os.waitpid(-1, os.WNOHANG)[0]:
+                time.sleep(0.01)
+
+
+def _serve(here: socket.socket) -> str:
+    """Fork a stage; gives the directory that is to be removed in the end, if nobody else does."""
     packet = take(here)
     if os.fork() == 0:
         try:
@@ -67,6 +85,8 @@ def _serve(here: socket.socket) -> None:
             os._exit(70)
     for each in packet.files:
         os.close(each)
+    scratch: str = packet.value["scratch"]
+    return scratch
 
 
 def _keep(control: int, path: str) -> None:

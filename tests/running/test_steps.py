@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -250,6 +251,26 @@ def test_an_interruption_of_the_beginning_keeps_its_folder_only_if_its_run_is_st
     assert machine.living() == []
     assert [run.run_id for run in coordinator.runs().runs] == (["r1"] if stored else [])
     assert (machine.directory / "runs.db.snapshots" / "r1").exists() is stored
+
+
+def test_a_command_begins_though_another_removes_the_directory_of_both_folders_at_that_moment(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folders, make = machine.directory / "runs.db.snapshots", os.mkdir
+    removed: list[str | Path] = []
+
+    def make_and_lose(path: str | Path, mode: int = 0o777) -> None:
+        make(path, mode)
+        if Path(path) == folders and not removed:
+            os.rmdir(path)
+            removed.append(path)
+
+    command = machine.command(machine.coordinator(), "true", Intake(run_id="r1"))
+    monkeypatch.setattr(os, "mkdir", make_and_lose)
+    command.begin()
+    assert len(removed) == 1
+    assert (folders / "r1").is_dir()
+    command.end(Cause.INTERRUPTED)
 
 
 def test_a_store_that_is_away_at_the_beginning_leaves_nothing_running(machine: Machine) -> None:

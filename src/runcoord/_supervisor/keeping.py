@@ -3,6 +3,7 @@ first processes, the caller's git state, how the command ended."""
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 from collections.abc import Callable
@@ -27,6 +28,10 @@ if TYPE_CHECKING:  # without a checkout nothing of git is loaded
 
 log = logging.getLogger("runcoord.commands")
 
+FOLDER_TRIES = 20
+"""How often a command's directory is made anew when the one around it was removed at that moment: as many
+commands that end just then are not to be expected."""
+
 
 @value
 class Kept:
@@ -49,7 +54,7 @@ class Keeper:
         if launched.folder is None:
             return
         try:
-            launched.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            _make(launched.folder)
         except OSError as error:
             raise LaunchFailed(
                 f"the directory of the run cannot be made: {launched.folder} ({error.strerror})",
@@ -173,6 +178,15 @@ class Keeper:
             return
         remove(launched.folder)
         tidy(self._verbs, launched.folder.parent)
+
+
+def _make(folder: Path) -> None:
+    """The directory around it goes with the last of the folders in it, which may be just now."""
+    for _ in range(FOLDER_TRIES):
+        with contextlib.suppress(FileNotFoundError):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            return
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
 
 def _below_git(directory: str) -> bool:

@@ -147,6 +147,8 @@ def _argument_row(argument: Argument) -> list[str]:
         if argument.required
         else ""
         if argument.default is None
+        else "nothing"
+        if argument.default == ""
         else f"`{_value(argument.default, argument.kind)}`"
     )
     direct = " *(direct)*" if argument.shorthand else ""

@@ -202,8 +202,8 @@ MAX_PROCESSES_REPORTED = 400
 MAX_PROBLEMS_REPORTED = 20
 """Different problems that a teardown report names."""
 GROUP_KILLS = 2
-"""Times that a member is killed together with its group, which does not tell whether that was permitted, before
-it is killed by itself, which does."""
+"""Times that a member is killed together with its group, which does not tell whether that was permitted,
+before it is killed by itself, which does."""
 HELD_OF_GROUP = 64
 """Members that are held, to see their end, of those that were signalled at once through their group: they end
 at about the same time, and who is left is seen by the next scan."""

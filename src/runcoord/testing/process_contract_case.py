@@ -15,8 +15,8 @@ from runcoord.testing.process_making import Can, ProcessMaker, Start
 
 _CHANCE = os.urandom(15).hex()
 OUTER, RUN, INNER, OTHER = (f"{_CHANCE}0{digit}" for digit in "1234")
-"""Cookies: of the run that is meant, of one that started it, of one that it started, of none of these. Of this
-process alone: where tests run side by side on one machine, a scan sees the processes of all."""
+"""Cookies: of the run that is meant, of one that started it, of one that it started, of none of these.
+Of this process alone: where tests run side by side on one machine, a scan sees the processes of all."""
 
 SECONDS = 10.0
 """Bound of scans and waits: far above what any of them takes."""

@@ -100,5 +100,5 @@ def test_the_plugin_itself_reads_no_variable_of_the_environment() -> None:
         if path.parent.name != "real" and re.search(r"\bos\.environ|getenv", path.read_text("utf-8"))
     ]
     # Words about time zones set TZ for a scenario and put it back; a simulated child gets a copy of it all.
-    # The environments of owners are worn for the time of a verb. The tier real hands all of it on to processes.
+    # The environments of owners are worn for the time of a verb. The tier real hands all of it on.
     assert set(readers) == {"popen.py", "time.py", "environments.py", "checkouts.py"}

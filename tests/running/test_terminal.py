@@ -99,7 +99,9 @@ def test_an_interactive_command_has_ctrl_c_for_itself(place: Place) -> None:
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="bash has job control, and is not installed")
 def test_ctrl_z_stops_the_job_and_fg_continues_it(place: Place) -> None:
-    script = "touch ready; until test -e go; do sleep 0.02; done; read answer; echo \\<$answer\\>; exit 6"
+    # Nothing is started when the key is pressed: dash starts programs by vfork, and one that is stopped
+    # before its exec leaves the shell unstoppable, without runcoord as well.
+    script = "touch ready; read answer; echo \\<$answer\\>; exit 6"
     line = f"{' '.join(run('--', 'sh', '-c'))} '{script}'\n"
     environment = place.environment(PS1="prompt> ", HISTFILE="/dev/null")
     with on_a_terminal(["bash", "--norc", "-i"], environment, place.work) as terminal:
@@ -109,7 +111,6 @@ def test_ctrl_z_stops_the_job_and_fg_continues_it(place: Place) -> None:
         terminal.types(CTRL_Z)
         at = terminal.shows("Stopped")
         at = terminal.shows("prompt> ", at)
-        (place.work / "go").touch()
         terminal.types(b"jobs\n")
         at = terminal.shows("Stopped", at)
         terminal.types(b"fg\n")

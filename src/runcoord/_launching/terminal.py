@@ -90,17 +90,17 @@ def stop_this_job() -> None:
     """Stop this process and its group, as the terminal does with a job: the shell that waits for a pipeline,
     or for a script that we are a part of, sees a stop only when all of it has stopped.
 
+    One signal for all, us among them, and at its default: a continuing that comes before we have stopped
+    takes it back. Stopping the others first and then ourselves would come after a quick ``fg``, for good.
+
     Not SIGSTOP: where nobody could continue this process the system does not stop it.
     """
-    with contextlib.suppress(ValueError):  # not in the main thread, which alone may set handlers
-        before = signal.signal(signal.SIGTSTP, signal.SIG_IGN)
-        if before is signal.SIG_IGN:
-            return
-        try:
-            os.kill(0, signal.SIGTSTP)  # the others first: once stopped, we could not
-        finally:
-            signal.signal(signal.SIGTSTP, signal.SIG_DFL if before is None else before)
-    signal.pthread_kill(threading.get_ident(), signal.SIGTSTP)
+    if signal.getsignal(signal.SIGTSTP) is signal.SIG_IGN:
+        return
+    if threading.current_thread() is threading.main_thread():
+        os.kill(0, signal.SIGTSTP)
+    else:  # the system would hand that to the main thread, and this one would go on for a while
+        signal.pthread_kill(threading.get_ident(), signal.SIGTSTP)
 
 
 @contextlib.contextmanager

@@ -60,6 +60,8 @@ class ShimTree:
         self._status: int | None = None
         self._stopped = self._woken = self._hurry = self._closed = False
         self._interruptions = self._seen_interruptions = 0
+        self._continued = 0
+        """How often the command was continued after a stop."""
         self._report: TeardownReport | None = None
         self._asked_until: float | None = None
 
@@ -144,7 +146,7 @@ class ShimTree:
                 return Ending(self._status, interrupted=self._interruptions > 0)
             if self._closed:
                 raise ProcessGone("the tree was closed before its command was heard to end")
-            if self._stopped or self._shim_was_stopped():
+            if self._was_stopped():
                 self._follow_the_stop()
             if self._gone:
                 return self._ending_without_shim()
@@ -155,7 +157,7 @@ class ShimTree:
                 self._woken = False
                 return None
             heard = True
-            self._hear(max(0.0, left if self._terminal is None else min(left, STOP_LOOK_SECONDS)))
+            self._hear(max(0.0, self._looking_for_stops(left)))
 
     def interruptions(self) -> int:
         """See :meth:`runcoord.ports.Tree.interruptions`."""
@@ -165,6 +167,10 @@ class ShimTree:
         """See :meth:`runcoord.ports.Tree.wake`."""
         self._woken = True
         self._channel.wake()
+
+    def _was_stopped(self) -> bool:
+        """Whether the command was stopped, or the shim with it, since it was last continued."""
+        return self._pids is not None and (self._stopped or self._shim_was_stopped())
 
     def _follow_the_stop(self) -> None:
         """The command was stopped from the terminal: this process stops as well, so that the shell sees it,
@@ -177,8 +183,13 @@ class ShimTree:
         if had_it or not self._terminal.in_foreground():
             stop_this_job()
         self._terminal.hand_to(self._started()[1])
+        self._continued += 1
+        self._channel.say({"do": "continue", "count": self._continued})
         self._continue_the_shim()
-        self._channel.say({"do": "continue"})
+
+    def _looking_for_stops(self, seconds: float) -> float:
+        """The longest that may be listened at once."""
+        return seconds if self._terminal is None else min(seconds, STOP_LOOK_SECONDS)
 
     def _shim_was_stopped(self) -> bool:
         """It is in the group of a command that has the terminal, and so stops with a shell that suspends
@@ -281,7 +292,10 @@ class ShimTree:
     def _hear_until(self, done: Callable[[], bool], seconds: float) -> None:
         until = time.monotonic() + seconds
         while not done() and not self._channel.ended and (left := until - time.monotonic()) > 0:
-            self._hear(left)
+            self._hear(self._looking_for_stops(left))
+            if self._was_stopped():  # by a key that was pressed at once
+                self._follow_the_stop()
+                until = time.monotonic() + seconds
 
     def _hear(self, seconds: float) -> None:
         if not self._heard:
@@ -301,7 +315,8 @@ class ShimTree:
             case "ended":
                 self._status = int(message["status"])
             case "stopped":
-                self._stopped = True
+                # One of before the last continuing, which the shim had not heard of yet, is over.
+                self._stopped = self._stopped or int(message["continued"]) == self._continued
             case "interrupted":
                 self._interruptions = int(message["count"])
             case "torn_down" if self._report is None:

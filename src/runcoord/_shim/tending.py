@@ -69,7 +69,7 @@ class Tending:
         self._pending: list[dict[str, Any]] = []
         """Messages that have come and are not followed yet."""
         self._told_end = self._by_itself = self._closed = self._recorded = self._hurried = False
-        self._told_interruptions = 0
+        self._told_interruptions = self._continued = 0
         self._report: TeardownReport | None = None
 
     def run(self) -> None:
@@ -99,7 +99,7 @@ class Tending:
                 case "tear_down":
                     self._tear_down(float(message["grace"]))
                 case "continue":
-                    self._continue()
+                    self._continue(int(message["count"]))
                 case _:
                     self._follow_at_any_time(message)
 
@@ -143,8 +143,9 @@ class Tending:
             self._executed = True
             self._attention.lines.say({"is": "opened", "problem": self._problem})
 
-    def _continue(self) -> None:
+    def _continue(self, count: int) -> None:
         """After it was stopped from the terminal."""
+        self._continued = count
         if not self._children.reaped:
             with contextlib.suppress(OSError):
                 os.killpg(self._children.leader, signal.SIGCONT)  # the unreaped leader keeps the number ours
@@ -156,7 +157,7 @@ class Tending:
             self._attention.child_ended = False
             stopped = self._children.look()
             if stopped and self._terminal and self._report is None:
-                self._attention.lines.say({"is": "stopped"})
+                self._attention.lines.say({"is": "stopped", "continued": self._continued})
         if self._children.status is not None and not self._told_end and not self._executing:
             self._told_end = True
             self._by_itself = self._report is None

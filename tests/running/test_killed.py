@@ -136,3 +136,38 @@ def test_recover_ends_what_is_left_when_the_shim_is_killed_too(place: Place) -> 
     assert recovered.code == 0, recovered.err
     assert place.alive() == {}
     assert place.only_run().outcome is Outcome.INTERRUPTED
+
+
+def test_a_run_whose_shim_was_killed_says_that_not_everybody_could_be_seen(place: Place) -> None:
+    script = (
+        f"setsid env -i sh -c 'echo $$ > away; exec sleep {LIFE}' & until test -s away; do sleep 0.02; done"
+    )
+    process = place.begin(
+        "run", "--run-id", "r1", "--grace", "1", "--", "sh", "-c", f"{script}; sleep {LIFE}"
+    )
+    away = -1
+    try:
+        until((place.work / "away").exists)
+        until(lambda: (place.work / "away").read_text().endswith("\n"))
+        away = os.pidfd_open(int((place.work / "away").read_text()))
+        with place.coordinator() as coordinator:
+            shim, _ = coordinator.processes("r1")
+        assert shim.identity.pid is not None
+        handle = os.pidfd_open(shim.identity.pid)
+        try:
+            signal.pidfd_send_signal(handle, signal.SIGKILL)
+        finally:
+            os.close(handle)
+        process.wait(timeout=60)
+        signal.pidfd_send_signal(away, 0)  # it lives, and nobody could know
+        shown = place("show", "r1").out
+        assert "none is left" not in shown
+        assert "the process that the run hung on was gone, so not everybody could be seen" in " ".join(
+            shown.split()
+        )
+    finally:
+        process.kill()
+        process.communicate()
+        if away >= 0:
+            signal.pidfd_send_signal(away, signal.SIGKILL)
+            os.close(away)

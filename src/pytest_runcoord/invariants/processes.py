@@ -246,7 +246,7 @@ class OutcomeAfterQuiescence(_AboutProcesses):
             if not self.had_any(run_id):
                 continue
             self.exercised += 1
-            # A real shim waits until it is told that the outcome is recorded; a simulated one is told at once.
+            # A real shim waits until it is told that the outcome is recorded; a simulated one is told then.
             shims = {each.process.pid for each in self.world.processes.shims()} if self.world.real else ()
             left = [each for each in self.left_of(run_id) if each.pid not in shims]
             if left and run.cleanup != "pending" and not all(_is_named(run, each) for each in left):

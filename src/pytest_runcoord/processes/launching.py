@@ -185,7 +185,10 @@ class SimTree:
         if leader is not None and all(each.fate is not Fate.SPARED for each in report.processes):
             with contextlib.suppress(ProcessError, InvalidRequest):
                 self._processes.signal_group(leader, KILL)
-        problem = "the process that the run hung on was gone; the rest was found by cookie"
+        problem = (
+            "the process that the run hung on was gone, so not everybody could be seen:"
+            " the rest was found by cookie"
+        )
         return replace(report, problems=(problem, *report.problems))
 
     def _hurried(self) -> Callable[[], bool]:

@@ -136,6 +136,12 @@ class ProcessReport:
         }
 
 
+WITHOUT_SHIM = (
+    "the process that the run hung on was gone, so not everybody could be seen: the rest was found by cookie"
+)
+"""A problem of a teardown. Who left the command's group and cleared its environment is found only as a
+descendant of the run's subreaper."""
+
 LEFT = frozenset({Fate.SURVIVED, Fate.UNKNOWN, Fate.DENIED})
 """Fates that mean: it may still be running."""
 

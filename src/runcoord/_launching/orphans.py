@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from runcoord._core.teardown import Fate, Membership, TeardownReport
+from runcoord._core.teardown import WITHOUT_SHIM, Fate, Membership, TeardownReport
 from runcoord._teardown import tear_down
 from runcoord.errors import InvalidRequest, ProcessError
 from runcoord.ports import LaunchOrder, PinnedProcess, Processes
@@ -44,8 +44,7 @@ def tear_down_without_shim(
         report = tear_down(processes, membership, grace=grace, clock=time, sleeper=time, hurried=hurried)
     except InvalidRequest as error:
         report = TeardownReport(emptied=False, problems=(error.problem,))
-    problems = ["the process that the run hung on was gone; the rest was found by cookie", *report.problems]
     if leader is not None and all(each.fate is not Fate.SPARED for each in report.processes):
         with contextlib.suppress(ProcessError, InvalidRequest):
             processes.signal_group(leader, signal.SIGKILL)
-    return replace(report, problems=tuple(problems))
+    return replace(report, problems=(WITHOUT_SHIM, *report.problems))

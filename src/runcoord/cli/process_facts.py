@@ -98,13 +98,14 @@ class ProcessRecords:
 
 def _told(teardown: Teardown) -> str:
     report = teardown.report
+    unseen = f"; {printable('; '.join(report.problems))}" if report.problems else ""
     if report.emptied and not report.counted:
-        return "none was left when it ended"
+        return f"none was {'seen' if unseen else 'left'} when it ended{unseen}"
     fates = Counter(FATES[each.fate.value] for each in report.processes)
     parts = ", ".join(f"{number} {fate}" for fate, number in fates.items())
     seen = counted(report.counted, "process", "processes")
-    end = "; none is left" if report.emptied and not report.left else ""
-    return f"{seen} ended with it{f': {parts}' if parts else ''}{end}"
+    end = f"; none is {'seen any more' if unseen else 'left'}" if report.emptied and not report.left else ""
+    return f"{seen} ended with it{f': {parts}' if parts else ''}{end}{unseen}"
 
 
 def _survivor(pid: int | None, name: str, why: str) -> str:

@@ -34,7 +34,7 @@ from runcoord._core.last_words import LastWords
 from runcoord._core.model import CleanupState, Outcome, Run, State
 from runcoord._core.process_rules import may_take_over, takeover_of
 from runcoord._core.records import Audit, Record, RecordedProcess, Role, Snapshot, SnapshotState, Takeover
-from runcoord._core.teardown import Fate, Scan, TeardownReport
+from runcoord._core.teardown import WITHOUT_SHIM, Fate, Scan, TeardownReport
 from runcoord._ending_trees import Trees, intent_of, last_words_of, result_of
 from runcoord._log import say
 from runcoord._probing import Probes
@@ -243,6 +243,8 @@ class Cleaner:
             attempt.report = handed_on(attempt.report, told, gone)
         searched = attempt.scan is not None
         report = summed_up(attempt.found, attempt.report, attempt.hidden, searched=searched)
+        if told is None and searched and _lost_its_shim(attempt.found):
+            report = replace(report, problems=(WITHOUT_SHIM, *report.problems))
         status = words.status if words is not None and words.executed and words.by_itself else None
         records: list[Record] = [*self._told(attempt), *with_fates(attempt.found, report)]
         taken = attempt.snapshot
@@ -316,3 +318,9 @@ def _must_put_back(run: Run, snapshot: Snapshot, status: int | None) -> bool:
     if run.state is State.FINISHED:
         return run.outcome is not Outcome.COMPLETED
     return status != 0 or run.stop_requested_at is not None
+
+
+def _lost_its_shim(found: list[Found]) -> bool:
+    """Whether what the run hung on is gone. It has told nothing, else nobody asks."""
+    sights = [each.seen.sight for each in found if each.process.role is Role.SHIM]
+    return bool(sights) and all(sight in (Sight.GONE, Sight.STRANGER) for sight in sights)

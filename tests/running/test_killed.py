@@ -136,6 +136,9 @@ def test_recover_ends_what_is_left_when_the_shim_is_killed_too(place: Place) -> 
     assert recovered.code == 0, recovered.err
     assert place.alive() == {}
     assert place.only_run().outcome is Outcome.INTERRUPTED
+    shown = " ".join(place("show", "r1").out.split())
+    assert "none is left" not in shown
+    assert "the process that the run hung on was gone, so not everybody could be seen" in shown
 
 
 def test_a_run_whose_shim_was_killed_says_that_not_everybody_could_be_seen(place: Place) -> None:

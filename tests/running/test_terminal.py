@@ -235,3 +235,20 @@ def test_a_shell_that_suspends_itself_with_its_group_stops_the_job(place: Place)
         terminal.types(b"echo status $?\n")
         terminal.shows("status 7", at)
     assert place.only_run().exit_status == 7
+
+
+@needs_bash
+def test_a_stop_at_the_very_beginning_of_the_command_is_followed(place: Place) -> None:
+    script = (
+        "kill -STOP $PPID $$; read answer; echo \\<$answer\\>; exit 6"  # its parent: what the run hangs on
+    )
+    with a_shell(place) as terminal:
+        terminal.types(f"{' '.join(run('--', 'sh', '-c'))} '{script}'\n".encode())
+        at = terminal.shows("Stopped")
+        at = terminal.shows("prompt> ", at)
+        terminal.types(b"fg\nwords\n")
+        at = terminal.shows("<words>", at)
+        at = terminal.shows("prompt> ", at)
+        terminal.types(b"echo status $?\n")
+        terminal.shows("status 6", at)
+    assert place.only_run().exit_status == 6

@@ -76,5 +76,5 @@ def test_the_readme_has_one_line_that_runs_the_shipped_scenarios_and_one_that_ru
         line.removeprefix(MAKES_AN_ENVIRONMENT) for line in lines if line.startswith(MAKES_AN_ENVIRONMENT)
     ] == [
         "'.[pytest]' && .venv/bin/python -m pytest -p runcoord --runcoord-suite",
-        "'.[dev]' && .venv/bin/python -m pytest",
+        "'.[dev]' && .venv/bin/python -m pytest -n auto",
     ]

@@ -191,7 +191,7 @@ class LaunchFailed(ProcessError):
 
 
 class CommandNotFound(LaunchFailed):
-    """There is no such command: no such file, or nothing of that name in any directory of ``PATH``."""
+    """There is no such command: no such file, or nothing of that name in any directory of PATH."""
 
     code = "command-not-found"
 

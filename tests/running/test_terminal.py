@@ -239,9 +239,8 @@ def test_a_shell_that_suspends_itself_with_its_group_stops_the_job(place: Place)
 
 @needs_bash
 def test_a_stop_at_the_very_beginning_of_the_command_is_followed(place: Place) -> None:
-    script = (
-        "kill -STOP $PPID $$; read answer; echo \\<$answer\\>; exit 6"  # its parent: what the run hangs on
-    )
+    # In its group is also what the run hangs on, and often has not told yet that the command was executed.
+    script = "kill -STOP 0; read answer; echo \\<$answer\\>; exit 6"
     with a_shell(place) as terminal:
         terminal.types(f"{' '.join(run('--', 'sh', '-c'))} '{script}'\n".encode())
         at = terminal.shows("Stopped")

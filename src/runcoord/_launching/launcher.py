@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import fcntl
 import os
+import signal
 import socket
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 from runcoord import _shim
@@ -64,13 +67,25 @@ def _started(order: LaunchOrder, mode: str) -> tuple[Channel, subprocess.Popen[b
             far = _moved(theirs)
             try:
                 command = [sys.executable, "-I", "-S", str(START), str(far), mode]
-                process = subprocess.Popen(command, env=_environment(order), pass_fds=(far,))
+                with _unstopped():
+                    process = subprocess.Popen(command, env=_environment(order), pass_fds=(far,))
             finally:
                 os.close(far)
         except BaseException:
             channel.close()
             raise
     return channel, process
+
+
+@contextlib.contextmanager
+def _unstopped() -> Iterator[None]:
+    """A child that the stop key catches between its vfork and its exec would leave this process waiting for
+    it, which cannot be stopped then. This one stops afterwards; the shim begins with the key blocked."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTSTP})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _moved(end: socket.socket) -> int:

@@ -73,7 +73,7 @@ def test_a_stopped_member_still_cleans_up(grove: Grove) -> None:
 def test_a_descendant_that_needs_time_gets_it_though_the_command_ends_at_once(grove: Grove) -> None:
     careful = (
         'sh -c \'trap "sleep 0.7; echo cleaned 0 > $EARS; exit" TERM; echo member $$ > $EARS;'
-        " while :; do sleep 0.05; done'"
+        " for _ in $(seq 1000); do sleep 0.05; done'"
     )
     tree = grove.shell(f"setsid {careful} & {WAIT}", "member")
     began = time.monotonic()
@@ -114,7 +114,7 @@ def test_a_zombie_that_its_parent_holds_is_nobody_to_wait_for(grove: Grove) -> N
 def test_members_that_start_others_when_they_are_asked_do_not_save_them(grove: Grove) -> None:
     newborn = f'setsid sh -c "echo newborn \\$\\$ > $EARS; {SLEEP}" & sleep 0.3; exit'
     # A signal to a child of a shell with a trap is lost between fork and exec: so its children are short.
-    loop = "while :; do sleep 0.05; done"
+    loop = "for _ in $(seq 1000); do sleep 0.05; done"
     tree = grove.shell(f"trap '{newborn}' TERM; echo member $$ > $EARS; {loop}", "member")
     report = tree.tear_down(5)
     assert report.emptied

@@ -33,7 +33,7 @@ ENDED_BY_ITSELF = ("before-teardown", "during-teardown", "after-teardown", "fini
 TREE = f"""
 touch executed
 setsid sleep {LIFE} &
-(trap 'touch asked' TERM; while :; do sleep 0.02; done) &
+(trap 'touch asked' TERM; for _ in $(seq 1500); do sleep 0.02; done) &
 (trap '' TERM; setsid env -i sleep {LIFE}) &
 git config core.bare true 2>/dev/null
 sleep 0.2

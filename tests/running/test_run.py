@@ -147,7 +147,7 @@ def test_a_signal_to_runcoord_ends_the_tree(place: Place, number: signal.Signals
 
 
 def test_a_second_signal_ends_the_grace(place: Place) -> None:
-    script = f"trap 'touch asked' TERM; {READY}; while :; do sleep 0.05; done"
+    script = f"trap 'touch asked' TERM; {READY}; for _ in $(seq 1000); do sleep 0.05; done"
     process = place.begin("run", "--grace", "40", "--", *shell(script))
     until((place.work / "ready").exists)
     process.send_signal(signal.SIGINT)
@@ -159,7 +159,7 @@ def test_a_second_signal_ends_the_grace(place: Place) -> None:
 
 
 def test_a_grace_of_zero_kills_at_once(place: Place) -> None:
-    script = f"trap 'touch asked' TERM; {READY}; while :; do sleep 0.05; done"
+    script = f"trap 'touch asked' TERM; {READY}; for _ in $(seq 1000); do sleep 0.05; done"
     process = place.begin("run", "--grace", "0", "--", *shell(script))
     until((place.work / "ready").exists)
     process.send_signal(signal.SIGTERM)

@@ -72,7 +72,8 @@ def test_a_command_may_clean_up_after_ctrl_c(place: Place) -> None:
 
 
 def test_a_second_ctrl_c_ends_the_grace(place: Place) -> None:
-    script = f"trap 'touch heard' INT; trap '' TERM; touch ready; for _ in $(seq 1000); do sleep 0.05; done; sleep {LIFE}"
+    loop = "for _ in $(seq 1000); do sleep 0.05; done"
+    script = f"trap 'touch heard' INT; trap '' TERM; touch ready; {loop}; sleep {LIFE}"
     words = run("--grace", "100", "--", "sh", "-c", script)
     with on_a_terminal(words, place.environment(), place.work) as terminal:
         until((place.work / "ready").exists)

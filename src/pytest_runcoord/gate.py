@@ -6,7 +6,6 @@ report on one.
 
 from __future__ import annotations
 
-from collections.abc import Generator
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -55,15 +54,6 @@ class Gate:
             items[:] = chosen
 
     # --- meanwhile ---
-
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_makereport(self) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """What was captured of a scenario may hold bytes that are no text, as lone surrogates: pytest-xdist
-        cannot pass those on, and gives the whole run up."""
-        report = yield
-        if any(name == SCENARIO_PROPERTY for name, _ in report.user_properties):
-            report.sections = [(name, passable(text)) for name, text in report.sections]
-        return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if not any(name == SCENARIO_PROPERTY for name, _ in report.user_properties):
@@ -166,8 +156,3 @@ def _version(config: pytest.Config) -> str:
         if getattr(plugin, "__name__", "") == "pytest_runcoord.plugin":
             return str(dist.version)
     return "(version unknown: not loaded from an installed distribution)"
-
-
-def passable(text: str) -> str:
-    """``text`` with what UTF-8 cannot say written as escapes."""
-    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()

@@ -270,6 +270,11 @@ class ProcessWorld:
     def until(self, so: Callable[[], bool]) -> None:
         """Give those who act by themselves time to bring something about: none of them does here."""
 
+    def waiting_to_be_let_go(self, owner: str) -> frozenset[int]:
+        """Pids of shims that ``owner`` has yet to tell that an outcome is recorded; simulated ones are told
+        in the same moment."""
+        return frozenset()
+
     def living_of(self, run: str) -> list[SimProcess]:
         """The processes that truly belong to a run and have not ended."""
         if self._table is None:

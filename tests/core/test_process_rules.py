@@ -381,8 +381,8 @@ def test_a_run_without_processes_says_that_there_were_none() -> None:
     ("exit_status", "outcome", "error"),
     [
         (0, "completed", ""),
-        (3, "failed", "the command ended with exit status 3"),
-        (-9, "failed", "the command was ended by signal 9"),
+        (3, "failed", "exit status 3"),
+        (-9, "failed", "ended by SIGKILL (9)"),
         (None, "interrupted", "interrupted: its owner ended or lost its lease before the run finished"),
     ],
 )

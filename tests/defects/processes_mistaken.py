@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from pytest_runcoord.processes import SimProcess
+from pytest_runcoord.processes import SimProcess, membership, port
 from runcoord import _deaths
 from runcoord._core.cleanup import Found, Seen, Sight
 from runcoord._core.identity import UnknownIdentity
@@ -106,3 +107,13 @@ def unknown_is(sight: Sight) -> Breaks:
 def unknown_is_death(patch: pytest.MonkeyPatch) -> None:
     """That nothing can be told of an owner counts as proof that it is dead."""
     patch.setitem(_deaths._OF_SIGHT, Sight.UNKNOWN, _deaths.Vitality.DEAD)
+
+
+def looked_for(patch: pytest.MonkeyPatch, **changes: Any) -> None:
+    """Whoever looks for members looks for less, or for more."""
+    among = membership.members_among
+    patch.setattr(
+        port,
+        "members_among",
+        lambda processes, members, **how: among(processes, replace(members, **changes), **how),
+    )

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from defects.catalogue import Defect
-from defects.processes_mistaken import kills_by_number
+from defects.processes_mistaken import kills_by_number, looked_for
 from pytest_runcoord.processes import SimProcess, launching, membership, port
 from pytest_runcoord.processes.launching import SimTree
 from pytest_runcoord.processes.membership import Members
@@ -34,16 +34,6 @@ def _found(patch: Patch, more: Callable[[list[SimProcess], Members], None]) -> N
         return seen
 
     patch.setattr(port, "members_among", found)
-
-
-def _looked_for(patch: Patch, **changes: Any) -> None:
-    """Whoever looks for members looks for less, or for more."""
-    among = membership.members_among
-    patch.setattr(
-        port,
-        "members_among",
-        lambda processes, members, **how: among(processes, replace(members, **changes), **how),
-    )
 
 
 # --- bystanders-untouched ---
@@ -131,7 +121,7 @@ def _any_marker_spares(patch: Patch) -> None:
 
 
 def _always_the_whole_tree(patch: Patch) -> None:
-    _looked_for(patch, scope=Scope.TREE)
+    looked_for(patch, scope=Scope.TREE)
 
 
 SPARING: list[Defect] = [

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from defects.catalogue import Defect
+from defects.processes_mistaken import looked_for
 from pytest_runcoord.processes import Life, SimProcess, membership, pinned, port, shim
 from pytest_runcoord.processes.pinned import SimPinned
 from pytest_runcoord.processes.port import SimProcesses
@@ -37,16 +38,6 @@ def _taken_for_gone(patch: Patch, when: Callable[[Teardown], bool]) -> None:
         return Scan()
 
     patch.setattr(Teardown, "_scan", blind)
-
-
-def _looked_for(patch: Patch, **changes: Any) -> None:
-    """Whoever looks for members looks for less, or for more."""
-    among = membership.members_among
-    patch.setattr(
-        port,
-        "members_among",
-        lambda processes, members, **how: among(processes, replace(members, **changes), **how),
-    )
 
 
 # --- leader-exits-first ---
@@ -117,7 +108,7 @@ def _waits_without_a_bound(patch: Patch) -> None:
 
 
 def _the_group_alone(patch: Patch) -> None:
-    _looked_for(patch, scope=Scope.GROUP)
+    looked_for(patch, scope=Scope.GROUP)
 
 
 def _no_descendants(patch: Patch) -> None:
@@ -125,7 +116,7 @@ def _no_descendants(patch: Patch) -> None:
 
 
 def _no_cookie(patch: Patch) -> None:
-    _looked_for(patch, cookie="")
+    looked_for(patch, cookie="")
 
 
 def _refused_is_gone(patch: Patch) -> None:

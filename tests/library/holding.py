@@ -21,7 +21,7 @@ class Holding:
         self.clock = ManualClock()
         self.calls = ToldCalls(self.clock)
         self.data = MemoryData()
-        self.store = HookedStore(MemoryStore(self.data))
+        self.store = HookedStore().around(MemoryStore(self.data))
         self.sleeper = sleeper or ManualSleeper(self.clock)
         self.mine = self._opened("gw1", self.store, bounded or self.calls)
         self.rival = self._opened("gw2", MemoryStore(self.data), self.calls)

@@ -17,13 +17,21 @@ LONG = 30.0
 
 
 class HookedStore:
-    """A store that calls ``before[verb]`` before a transaction or view, and ``after[verb]`` after its end."""
+    """A store that calls ``before[verb]`` before a transaction or view, and ``after[verb]`` after its end.
 
-    def __init__(self, inner: Store) -> None:
-        self._inner = inner
+    It stands around another one: ``Ports(wrap_store=store.around)``.
+    """
+
+    _inner: Store
+
+    def __init__(self) -> None:
         self.before: dict[str, Callable[[], object]] = {}
         self.after: dict[str, Callable[[], object]] = {}
         self.verbs: list[str] = []
+
+    def around(self, inner: Store) -> HookedStore:
+        self._inner = inner
+        return self
 
     def transaction(self, verb: str) -> AbstractContextManager[Transaction]:
         return self._hooked(verb, self._inner.transaction)

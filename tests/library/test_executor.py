@@ -162,18 +162,14 @@ def test_an_interrupt_is_not_masked_by_a_store_that_fails(path: Path, user: Coor
     def fails() -> None:
         raise StoreFull("the disk is full", remedy="Make room.")
 
-    store: list[HookedStore] = []
-
-    def hooked(inner: object) -> HookedStore:
-        store.append(HookedStore(inner))  # type: ignore[arg-type]
-        return store[0]
+    store = HookedStore()
 
     def work(execution: Execution) -> None:
-        store[0].before["finish"] = fails
+        store.before["finish"] = fails
         raise KeyboardInterrupt
 
     with (
-        open_coordinator(path, settings=SHORT, ports=Ports(wrap_store=hooked)) as worker,
+        open_coordinator(path, settings=SHORT, ports=Ports(wrap_store=store.around)) as worker,
         pytest.raises(KeyboardInterrupt),
     ):
         worker.execute("r1", work)
@@ -249,15 +245,12 @@ def test_a_lost_lease_cancels_the_work_and_its_report_says_that_nothing_was_reco
     path: Path, user: Coordinator
 ) -> None:
     """Renewals fail until somebody else has ended the run; real clocks, real threads."""
-    begun, store = threading.Event(), list[HookedStore]()
+    begun, store = threading.Event(), HookedStore()
 
     def fails() -> None:
         raise StoreError("the store failed", remedy="Try again.")
 
-    def hooked(inner: object) -> HookedStore:
-        store.append(HookedStore(inner))  # type: ignore[arg-type]
-        store[0].before = {"renew": fails, "reacquire": fails}
-        return store[0]
+    store.before = {"renew": fails, "reacquire": fails}
 
     def work(execution: Execution) -> str:
         try:
@@ -270,7 +263,7 @@ def test_a_lost_lease_cancels_the_work_and_its_report_says_that_nothing_was_reco
                 pause.wait(PAUSE)
             raise AssertionError("the lease never ran out") from None
 
-    with open_coordinator(path, settings=SHORT, ports=Ports(wrap_store=hooked)) as worker:
+    with open_coordinator(path, settings=SHORT, ports=Ports(wrap_store=store.around)) as worker:
         report = worker.execute("r1", work)
     assert (report.ended, report.completion) == (Ended.LOST, None)
     assert (report.run.outcome, report.run.owner) == (Outcome.INTERRUPTED, user.owner)

@@ -105,16 +105,11 @@ def test_after_a_crash_between_sending_and_recording_the_same_bytes_are_sent_aga
     def crashes() -> None:
         raise StoreError("the store is gone", remedy="Open it again.")
 
-    stores: list[HookedStore] = []
-
-    def hooked(inner: object) -> HookedStore:
-        stores.append(HookedStore(inner))  # type: ignore[arg-type]
-        return stores[0]
-
-    ports = Ports(clock=clock, sleeper=ManualSleeper(clock), wrap_store=hooked)
+    store = HookedStore()
+    ports = Ports(clock=clock, sleeper=ManualSleeper(clock), wrap_store=store.around)
     with opened(path, clock, places, ports=ports) as coordinator:
         ended(coordinator, "r1")
-        stores[0].before["acknowledge"] = crashes
+        store.before["acknowledge"] = crashes
         with pytest.raises(StoreError):
             coordinator.deliver()
     with opened(path, clock, places) as successor:
@@ -136,14 +131,10 @@ def test_the_owner_of_an_attempt_makes_it_again_at_once_when_recording_failed(
         if failures:
             raise failures.pop()
 
-    stores: list[HookedStore] = []
+    store = HookedStore()
+    store.before["acknowledge"] = fails_once
 
-    def hooked(inner: object) -> HookedStore:
-        stores.append(HookedStore(inner))  # type: ignore[arg-type]
-        stores[0].before["acknowledge"] = fails_once
-        return stores[0]
-
-    ports = Ports(clock=clock, sleeper=ManualSleeper(clock), wrap_store=hooked)
+    ports = Ports(clock=clock, sleeper=ManualSleeper(clock), wrap_store=store.around)
     with opened(path, clock, places, ports=ports) as coordinator:
         ended(coordinator, "r1")
         with pytest.raises(StoreError):
@@ -286,22 +277,17 @@ def test_two_drains_of_one_owner_at_once_send_each_attempt_once(
     path: Path, clock: ManualClock, places: Places
 ) -> None:
     """The second begins when the first has claimed its batch and has sent nothing of it."""
-    stores: list[HookedStore] = []
-
-    def hooked(inner: object) -> HookedStore:
-        stores.append(HookedStore(inner))  # type: ignore[arg-type]
-        return stores[0]
-
+    store = HookedStore()
     second: list[int] = []
 
     def drain_too() -> None:
-        stores[0].after.clear()
+        store.after.clear()
         second.append(coordinator.deliver().delivered)
 
-    ports = Ports(clock=clock, sleeper=ManualSleeper(clock), wrap_store=hooked)
+    ports = Ports(clock=clock, sleeper=ManualSleeper(clock), wrap_store=store.around)
     with opened(path, clock, places, ports=ports) as coordinator:
         waiting = many_waiting(coordinator, clock, 10)
-        stores[0].after["dispatch"] = drain_too
+        store.after["dispatch"] = drain_too
         report = coordinator.deliver()
         assert (report.delivered, second) == (10, [0])
         assert places.ids() == waiting
@@ -311,20 +297,16 @@ def test_two_drains_of_one_owner_at_once_send_each_attempt_once(
 def test_a_claim_whose_commit_is_uncertain_is_taken_up_again_by_its_owner(
     path: Path, clock: ManualClock, places: Places, verb: str
 ) -> None:
-    stores: list[HookedStore] = []
-
-    def hooked(inner: object) -> HookedStore:
-        stores.append(HookedStore(inner))  # type: ignore[arg-type]
-        return stores[0]
+    store = HookedStore()
 
     def lose_the_reply() -> None:
-        stores[0].after.clear()
+        store.after.clear()
         raise StoreError("no answer", remedy="Repeat it.")
 
-    ports = Ports(clock=clock, sleeper=ManualSleeper(clock), wrap_store=hooked)
+    ports = Ports(clock=clock, sleeper=ManualSleeper(clock), wrap_store=store.around)
     with opened(path, clock, places, ports=ports) as coordinator:
         ended(coordinator, "r1")
-        stores[0].after["dispatch"] = lose_the_reply
+        store.after["dispatch"] = lose_the_reply
         with pytest.raises(StoreError):
             getattr(coordinator, verb)()
         assert coordinator.deliver().delivered == 1

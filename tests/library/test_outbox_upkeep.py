@@ -133,22 +133,17 @@ def test_a_store_that_fails_leaves_the_timer_to_the_next_sweep(
     def fails() -> None:
         raise StoreError("the store failed", remedy="Try again.")
 
-    stores: list[HookedStore] = []
-
-    def hooked(inner: object) -> HookedStore:
-        stores.append(HookedStore(inner))  # type: ignore[arg-type]
-        return stores[0]
-
-    ports = Ports(clock=clock, sleeper=ManualSleeper(clock), wrap_store=hooked)
+    store = HookedStore()
+    ports = Ports(clock=clock, sleeper=ManualSleeper(clock), wrap_store=store.around)
     with opened(path, clock, places, ports=ports) as coordinator:
         ended(coordinator, "r1")
-        stores[0].before["dispatch"] = fails
+        store.before["dispatch"] = fails
         clock.advance(1.0)
         coordinator.maintenance.tick()
         assert coordinator.maintenance.next_due() == pytest.approx(
             clock.boottime() - 1.0 + coordinator.settings.sweep
         )
-        stores[0].before.clear()
+        store.before.clear()
         clock.advance(coordinator.settings.sweep)
         coordinator.maintenance.tick()
         assert places.ids() == ["r1/finished"]

@@ -246,9 +246,8 @@ class OutcomeAfterQuiescence(_AboutProcesses):
             if not self.had_any(run_id):
                 continue
             self.exercised += 1
-            # A real shim waits until it is told that the outcome is recorded; a simulated one is told then.
-            shims = {each.process.pid for each in self.world.processes.shims()} if self.world.real else ()
-            left = [each for each in self.left_of(run_id) if each.pid not in shims]
+            waiting = self.world.processes.waiting_to_be_let_go(run.owner)
+            left = [each for each in self.left_of(run_id) if each.pid not in waiting]
             if left and run.cleanup != "pending" and not all(_is_named(run, each) for each in left):
                 self.fail(
                     f"the outcome of {run_id} was recorded while its processes worked on",

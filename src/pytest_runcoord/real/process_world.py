@@ -139,6 +139,10 @@ class RealProcessWorld(ProcessWorld):
             raise ScenarioMistake(f"no process is called {label!r} yet", "Spawn it above this step.")
         return found
 
+    def waiting_to_be_let_go(self, owner: str) -> frozenset[int]:
+        shims = self.real_shims.values()
+        return frozenset(each.process.pid for each in shims if each.order.owner.owner_id == owner)
+
     def living_of(self, run: str) -> list[Any]:
         self.refresh()
         return [each for each in self.casting.everyone if each.run == run and not each.seen["ended"]]

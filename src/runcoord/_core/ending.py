@@ -73,13 +73,29 @@ def require_not_stopped(run: Run) -> None:
         )
 
 
+SIGNAL_NAMES = {
+    1: "SIGHUP",
+    2: "SIGINT",
+    3: "SIGQUIT",
+    6: "SIGABRT",
+    8: "SIGFPE",
+    9: "SIGKILL",
+    11: "SIGSEGV",
+    13: "SIGPIPE",
+    14: "SIGALRM",
+    15: "SIGTERM",
+}
+"""Signals whose numbers are the same on every Unix, which no other's are: a record may be read elsewhere."""
+
+
 def ending_text(exit_status: int | None) -> str:
     """The error of a run that ended so, as ``Popen.returncode`` has it; empty for success."""
     if exit_status is None:
         return INTERRUPTED_ERROR
     if exit_status < 0:
-        return f"the command was ended by signal {-exit_status}"
-    return f"the command ended with exit status {exit_status}" if exit_status else ""
+        name = SIGNAL_NAMES.get(-exit_status)
+        return f"ended by {name} ({-exit_status})" if name else f"ended by signal {-exit_status}"
+    return f"exit status {exit_status}" if exit_status else ""
 
 
 def retry_of(run: Run, run_id: str, now: Instant) -> Run:

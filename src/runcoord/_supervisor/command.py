@@ -18,6 +18,7 @@ from functools import partial
 
 from runcoord import _spans as spans
 from runcoord._coordinator import RunVerbs
+from runcoord._core.ending import ending_text
 from runcoord._core.model import Outcome, Run
 from runcoord._core.teardown import TeardownReport
 from runcoord._core.texts import message_of
@@ -26,7 +27,7 @@ from runcoord._executor import Ended, Execution, ExecutionReport, Executor
 from runcoord._log import say
 from runcoord._supervisor.accepting import Intake, begin
 from runcoord._supervisor.keeping import Keeper
-from runcoord._supervisor.report import Cause, CommandReport, ending_text
+from runcoord._supervisor.report import Cause, CommandReport
 from runcoord._supervisor.starting import Launched
 from runcoord.errors import RuncoordError, StoreError, WorkCancelled
 from runcoord.ports import Ending, Tree
@@ -42,8 +43,7 @@ MOST_THROWN = 1_000
 held down sends some thirty a second, so that a teardown within its bounds is over before."""
 BY_KEY = "interrupted from the keyboard"
 KEY_SHARE = 0.5
-"""Part of the grace that a command has to end by itself after the interrupt key, which it got the signal of,
-before it is asked once more with everything else of its tree."""
+"""Part of the grace that a command has after the interrupt key signalled it, before all its tree is asked."""
 
 
 @value

@@ -97,14 +97,3 @@ class CommandReport:
 def status_of(returncode: int) -> int:
     """The exit status of a shell for ``Popen.returncode``: 128 + n for an end by signal n."""
     return returncode if returncode >= 0 else 128 - returncode
-
-
-def ending_text(returncode: int) -> str:
-    """How a command ended, in words; for the error of its run."""
-    if returncode >= 0:
-        return f"exit status {returncode}"
-    try:
-        name = signal.Signals(-returncode).name
-    except ValueError:
-        name = "a signal"
-    return f"ended by {name} ({-returncode})"

@@ -12,7 +12,14 @@ from hypothesis import strategies as st
 from core.refusals import refusal_of
 from core.strategies import SOME
 from runcoord._core.depth import MALFORMED, Admission, DepthNames, admit
-from runcoord._core.limits import DEFAULT_MAX_DEPTH, MAX_DEPTH_CEILING, MAX_NUMERAL, MAX_VARIABLE_CHARACTERS
+from runcoord._core.limits import (
+    COOKIE_DIGITS,
+    DEFAULT_MAX_DEPTH,
+    MAX_DEPTH_CEILING,
+    MAX_NUMERAL,
+    MAX_VARIABLE_CHARACTERS,
+)
+from runcoord._core.lineage import COOKIE_VARIABLE
 from runcoord.errors import DepthExceeded, InvalidConfiguration
 
 DEPTH, MAXIMUM = b"RUNCOORD_DEPTH", b"RUNCOORD_MAX_DEPTH"
@@ -151,6 +158,37 @@ def test_a_setting_lowers_the_maximum_and_never_raises_it(at_most: int, maximum:
     if maximum:
         assert admit(environ, at_most=at_most).maximum == maximum
     assert refused(environment(str(maximum).encode(), b"5"), at_most=at_most).details["max"] == maximum
+
+
+def line_of_cookies(runs: int) -> dict[bytes, bytes]:
+    """What the environment has below so many runs."""
+    line = ":".join(f"{number:0{COOKIE_DIGITS}x}" for number in range(runs))
+    return {COOKIE_VARIABLE.encode(): line.encode()}
+
+
+@pytest.mark.parametrize("depth", [None, b"0", b"1"])
+def test_a_depth_that_was_unset_or_lowered_is_the_number_of_runs_above(depth: bytes | None) -> None:
+    admission = admit(environment(depth) | line_of_cookies(2))
+    assert (admission.depth, admission.exports["RUNCOORD_DEPTH"]) == (2, "3")
+    assert refused(environment(depth) | line_of_cookies(3)).details == {"depth": 3, "max": 3}
+
+
+def test_a_depth_that_a_host_began_with_is_kept_where_it_is_greater_than_the_runs_above() -> None:
+    assert admit(environment(b"2") | line_of_cookies(1)).depth == 2
+
+
+def test_the_runs_above_count_also_under_the_names_of_a_host() -> None:
+    names = DepthNames("HOST_DEPTH", "HOST_MAX")
+    assert admit({b"HOST_DEPTH": b"0"} | line_of_cookies(2), names).exports["HOST_DEPTH"] == "3"
+
+
+@pytest.mark.parametrize("depth", [None, b"0", b"1"])
+@pytest.mark.parametrize("line", [b"", b"hunter2", b"\xff", b"0" * (COOKIE_DIGITS + 1)])
+def test_runs_above_that_cannot_be_counted_are_at_the_maximum(depth: bytes | None, line: bytes) -> None:
+    error = refused(environment(depth) | {COOKIE_VARIABLE.encode(): line})
+    assert error.details == {"depth": MALFORMED, "max": DEFAULT_MAX_DEPTH}
+    assert COOKIE_VARIABLE in error.problem
+    assert "hunter2" not in f"{error} {error.remedy}"
 
 
 def test_a_host_has_names_of_its_own_and_ours_say_nothing_then() -> None:

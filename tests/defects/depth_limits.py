@@ -11,6 +11,7 @@ import pytest
 from defects.catalogue import Defect
 from runcoord._core import depth, limits, variables
 from runcoord._core.depth import Admission, DepthNames
+from runcoord._core.lineage import FoundLine
 from runcoord._supervisor import preparing
 
 Patch = pytest.MonkeyPatch
@@ -104,6 +105,10 @@ def _laundered(patch: Patch) -> None:
     patch.setattr(preparing, "admit", washing)
 
 
+def _counted_by_the_variable_alone(patch: Patch) -> None:
+    patch.setattr(depth, "line_of", lambda environ: FoundLine(None))
+
+
 LIMITS: list[Defect] = [
     Defect(
         "max-malformed-or-forged",
@@ -168,5 +173,13 @@ LIMITS: list[Defect] = [
         _laundered,
         name="laundered",
         scenario="nothing-is-laundered",
+    ),
+    Defect(
+        "depth-increments",
+        "The variable alone is asked, so what a run starts without it, or with a lower one, counts anew.",
+        "depth-closed",
+        _counted_by_the_variable_alone,
+        name="variable-alone",
+        scenario="a-lowered-depth-begins-nothing-anew",
     ),
 ]

@@ -37,7 +37,7 @@ class DepthClosed(Invariant):
         for shim in started:
             if shim.executed:
                 self.exercised += 1
-                self._compare(run, shim.order.environment, data, depth, maximum)
+                self._compare(run, shim.order.environment, data, max(depth, above), maximum)
 
     def _compare(
         self, run: str, environment: Mapping[str, str], data: dict[str, Any], depth: int, maximum: int

@@ -191,12 +191,13 @@ def _environment(world: World, step: Step) -> dict[bytes, bytes]:
 
 def _runs_above(world: World, run: str, under: str | None) -> int:
     """How many runs there are above this one in truth, whatever its environment says."""
+    if under is None:
+        return 0  # also for a run that was to be inside of one before, and was refused
     inside = world.processes.inside
-    if under is not None:
-        outer = world.processes.find(under).run
-        if not outer:
-            raise ScenarioMistake(f"{under} belongs to no run", "Name a process of a run.")
-        inside[run] = outer
+    outer = world.processes.find(under).run
+    if not outer:
+        raise ScenarioMistake(f"{under} belongs to no run", "Name a process of a run.")
+    inside[run] = outer
     above = 0
     while (outer := inside.get(run, "")) and above <= len(inside):
         above, run = above + 1, outer

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from runcoord._core.limits import DEFAULT_MAX_DEPTH, MAX_DEPTH_CEILING
+from runcoord._core.lineage import COOKIE_VARIABLE, line_of
 from runcoord._core.values import value
 from runcoord._core.variables import plain_number, require_variable
 from runcoord.errors import DepthExceeded, InvalidConfiguration
@@ -60,7 +61,10 @@ def admit(
 ) -> Admission:
     """Decide whether a run may start in ``environ``, which is like :data:`os.environb`.
 
-    An absent depth is 0, a malformed one is at the maximum. An absent or malformed maximum is the default, a
+    The depth is the greater one of two that ``environ`` tells: the variable (absent: 0), and how many cookies
+    its line of cookies has, one for each run above. So a run that unsets or lowers the variable for what it
+    starts does not begin anew; who takes both out of the environment does. Where either of them is malformed
+    the depth is at the maximum. An absent or malformed maximum is the default, a
     large one the ceiling, and 0 refuses everything. ``at_most`` (a setting, an option) lowers the maximum and
     never raises it; since the result is exported, maxima only shrink from run to run.
 
@@ -72,17 +76,35 @@ def admit(
     maximum = min(DEFAULT_MAX_DEPTH if stated is None else stated, MAX_DEPTH_CEILING, max(at_most, 0))
     found = environ.get(names.depth.encode())
     depth = 0 if found is None else plain_number(found)
+    unread = given is not None and stated is None
+    above = line_of(environ)
+    if above.problem:
+        raise _unknown_runs_above(names, above.problem, maximum, unread=unread)
+    if depth is not None and above.line is not None:
+        depth = max(depth, len(above.line.cookies))
     if depth is None or depth >= maximum:
-        raise _refusal(names, depth, maximum, unread=given is not None and stated is None)
+        raise _refusal(names, depth, maximum, unread=unread)
     exports = {names.depth: str(depth + 1), names.maximum: str(maximum)}
     return Admission(depth, maximum, exports)
 
 
-def _refusal(names: DepthNames, depth: int | None, maximum: int, *, unread: bool) -> DepthExceeded:
+def _limit(names: DepthNames, maximum: int, unread: bool) -> str:
     """``unread``: a maximum was given, and is malformed."""
-    limit = f"the maximum of {maximum}"
-    if unread:
-        limit += f" (what {names.maximum} has is not a plain number)"
+    problem = f" (what {names.maximum} has is not a plain number)" if unread else ""
+    return f"the maximum of {maximum}{problem}"
+
+
+def _unknown_runs_above(names: DepthNames, problem: str, maximum: int, *, unread: bool) -> DepthExceeded:
+    return DepthExceeded(
+        f"{problem}, so how many runs are above this one counts as {_limit(names, maximum, unread)}",
+        remedy=f"Find what sets {COOKIE_VARIABLE}: runcoord does for what a run starts, and nobody else.",
+        depth=MALFORMED,
+        max=maximum,
+    )
+
+
+def _refusal(names: DepthNames, depth: int | None, maximum: int, *, unread: bool) -> DepthExceeded:
+    limit = _limit(names, maximum, unread)
     if depth is None:
         problem = f"{names.depth} is not a plain number, which counts as {limit}"
         remedy = f"Find what sets {names.depth}: it is a number in ASCII digits, or not set outside of a run."

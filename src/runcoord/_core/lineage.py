@@ -52,7 +52,7 @@ class FoundLine:
     line: CookieLine | None
     """``None`` outside of any run, and when what is there cannot be understood."""
     problem: str = ""
-    """What to warn of, without the value that was found; empty when there is nothing."""
+    """Why it cannot be understood, without the value that was found; empty when there is nothing."""
 
 
 def line_of(environ: Mapping[bytes, bytes]) -> FoundLine:
@@ -62,11 +62,7 @@ def line_of(environ: Mapping[bytes, bytes]) -> FoundLine:
         return FoundLine(None)
     cookies = _cookies(value)
     if not cookies:
-        return FoundLine(
-            None,
-            f"{COOKIE_VARIABLE} is not a line of 1 to {MAX_COOKIES} cookies;"
-            " the run begins a lineage of its own",
-        )
+        return FoundLine(None, f"{COOKIE_VARIABLE} is not a line of 1 to {MAX_COOKIES} cookies")
     return FoundLine(CookieLine(tuple(cookie.decode() for cookie in cookies)))
 
 

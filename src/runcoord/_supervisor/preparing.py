@@ -129,11 +129,8 @@ def prepare(order: CommandOrder, ids: Ids) -> Prepared:
     """
     around = _around(order)
     admission = _admitted(order, around)
-    found = line_of(around)
-    warnings = [found.problem]
-    if found.problem:
-        say(log, logging.WARNING, "lineage not understood", problem=found.problem)
-    line = extended(found.line, _cookie(ids))
+    line = extended(line_of(around).line, _cookie(ids))
+    warnings: list[str] = []
     require_arguments(order.argv)
     grace = _grace(order, around, warnings)
     timeout = None if order.timeout is None else _seconds("timeout", order.timeout, least=0.0)

@@ -67,6 +67,8 @@ ALLOWED_IN_CORE = frozenset({("runcoord._core.values", "sys")})
 PURE = frozenset(
     {
         "__future__",
+        "_sha2",
+        "_sha256",
         "abc",
         "base64",
         "bisect",
@@ -93,6 +95,9 @@ PURE = frozenset(
 #: Third-party packages of a plain ``pip install runcoord``. The library must work with these alone;
 #: ``runcoord.testing`` belongs to the extra ``pytest``.
 BASE_DEPENDENCIES = frozenset({"click", "psutil", "rich", "yaml"})
+
+#: Modules of the standard library that the oldest supported Python does not have; their absence is expected.
+OF_NEWER_PYTHON = frozenset({"_sha2"})
 
 #: What the modules that pytest loads at start may import outside of functions: pytest, and standard library
 #: modules that pytest itself has loaded by then.
@@ -207,7 +212,7 @@ def beyond_the_public(tree: Tree) -> list[str]:
 
 
 def beyond_the_base_install(tree: Tree) -> list[str]:
-    allowed = sys.stdlib_module_names | BASE_DEPENDENCIES | {"runcoord"}
+    allowed = sys.stdlib_module_names | OF_NEWER_PYTHON | BASE_DEPENDENCIES | {"runcoord"}
     return [
         f"{each}: a plain install of runcoord does not have it"
         for each in tree.imports

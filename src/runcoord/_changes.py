@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import logging
-
 from runcoord._core import submission
 from runcoord._core.decide import Decision
 from runcoord._core.events import group_event
 from runcoord._core.model import Command, Event, Group, Instant, Run, State
 from runcoord._core.values import value
-from runcoord._log import say
+from runcoord._log import ERROR, Log, say
 from runcoord.errors import UndecodableRow
 from runcoord.ports import BadRow, Change, Transaction
 
-log = logging.getLogger("runcoord.coordinator")
+log = Log("runcoord.coordinator")
 
 
 @value
@@ -54,7 +52,7 @@ class Groups:
             return self._tx.group(name)
         except UndecodableRow as error:
             self.bad.append(BadRow.of(error))
-            say(log, logging.ERROR, "a group cannot be counted", group=name, problem=error.problem)
+            say(log, ERROR, "a group cannot be counted", group=name, problem=error.problem)
             return None
 
 

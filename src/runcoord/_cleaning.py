@@ -8,7 +8,6 @@ teardown uses. One run that cannot be dealt with stops no other.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
@@ -36,7 +35,7 @@ from runcoord._core.process_rules import may_take_over, takeover_of
 from runcoord._core.records import Audit, Record, RecordedProcess, Role, Snapshot, SnapshotState, Takeover
 from runcoord._core.teardown import WITHOUT_SHIM, Fate, Scan, TeardownReport
 from runcoord._ending_trees import Trees, intent_of, last_words_of, result_of
-from runcoord._log import say
+from runcoord._log import ERROR, INFO, WARNING, Log, say
 from runcoord._probing import Probes
 from runcoord._putting_back import compared, forget, put_back
 from runcoord.errors import (
@@ -50,7 +49,7 @@ from runcoord.errors import (
 )
 from runcoord.ports import BadRow, Change
 
-log = logging.getLogger("runcoord.recovery")
+log = Log("runcoord.recovery")
 
 ROW_ERRORS = (VersionConflict, UndecodableRow, Refused)
 """What is the matter with one row, not with the store."""
@@ -135,7 +134,7 @@ class Cleaner:
                 if attempt is not None:
                     self._carry_out(attempt, cleaned)
             except LeaseLost:
-                say(log, logging.INFO, "somebody else cleans up after a run", run=run_id)
+                say(log, INFO, "somebody else cleans up after a run", run=run_id)
                 self._tell_late(attempt)
             except ROW_ERRORS as error:
                 cleaned.bad.append(BadRow("runs", run_id, error.problem))
@@ -209,7 +208,7 @@ class Cleaner:
             decision = self._write("intend", attempt.run.run_id, request)
             [attempt.audit] = [each for each in decision.records if isinstance(each, Audit)]
         except StoreError as error:
-            say(log, logging.ERROR, "no signal without an audit", run=attempt.run.run_id, error=error.problem)
+            say(log, ERROR, "no signal without an audit", run=attempt.run.run_id, error=error.problem)
             cleaned.unaudited += 1
             why = f"nobody was signalled: the intent could not be written down ({error.problem})"
             attempt.report, attempt.unaudited = TeardownReport(False, problems=(why,)), True
@@ -224,7 +223,7 @@ class Cleaner:
         cleaned.killed += sum(each.fate in (Fate.ASKED, Fate.KILLED) for each in attempt.report.processes)
 
     def _defer(self, attempt: _Attempt, seconds: float, cleaned: Cleaned) -> None:
-        say(log, logging.WARNING, "clean-up deferred", run=attempt.run.run_id, seconds=seconds)
+        say(log, WARNING, "clean-up deferred", run=attempt.run.run_id, seconds=seconds)
         cleaned.deferred += 1
         request = requests.Defer(attempt.takeover, seconds)
         try:
@@ -233,7 +232,7 @@ class Cleaner:
             if not attempt.unaudited:
                 raise
             # The store refused the intent before. The next attempt comes when the takeover has run out.
-            say(log, logging.WARNING, "deferral not written", run=attempt.run.run_id, error=error.problem)
+            say(log, WARNING, "deferral not written", run=attempt.run.run_id, error=error.problem)
 
     def _end(self, attempt: _Attempt, cleaned: Cleaned) -> None:
         run, words = attempt.run, attempt.words
@@ -271,7 +270,7 @@ class Cleaner:
         if after is not None and after.state is CleanupState.SURVIVED:
             cleaned.survived += 1
             named = ", ".join(f"{each.pid} ({each.why})" for each in after.survivors)
-            say(log, logging.ERROR, "processes of a run may be alive", run=run.run_id, processes=named)
+            say(log, ERROR, "processes of a run may be alive", run=run.run_id, processes=named)
         forget(decision.run, attempt.snapshot, last_words_of(attempt.found))
 
     def _gone_since(self, told: TeardownReport, found: list[Found]) -> frozenset[int]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 from runcoord._answers import Completion, Receipt, Renewal, StopReceipt
@@ -25,13 +23,14 @@ from runcoord._core.model import (
 from runcoord._core.records import NewProcess, RecordedProcess, Snapshot, Terms
 from runcoord._core.settings import Settings
 from runcoord._core.teardown import TeardownReport
-from runcoord._log import say
+from runcoord._core.values import replace
+from runcoord._log import ERROR, Log, say
 from runcoord._lookups import Lookups, present, unknown_run
 from runcoord._registration import Registration
 from runcoord.errors import InvalidRequest, UndecodableRow, UnknownEvent, VersionConflict
 from runcoord.ports import Change, Clock, Destination, Ids, Processes, Store, Transaction
 
-log = logging.getLogger("runcoord.coordinator")
+log = Log("runcoord.coordinator")
 
 
 def instant(clock: Clock) -> Instant:
@@ -189,7 +188,7 @@ class RunVerbs(Lookups):
                 try:
                     run = tx.run(run_id)
                 except UndecodableRow as error:
-                    say(log, logging.ERROR, "a run cannot be claimed", run=run_id, problem=error.problem)
+                    say(log, ERROR, "a run cannot be claimed", run=run_id, problem=error.problem)
                     unreadable.add(run_id)
                     continue
                 if run is not None and run.state is not State.RUNNING:

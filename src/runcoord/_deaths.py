@@ -7,7 +7,6 @@ Whatever cannot be told is no proof; then the leases end by time.
 from __future__ import annotations
 
 import enum
-import logging
 
 from runcoord._changes import Groups, changes_of
 from runcoord._coordinator import RunVerbs, instant
@@ -19,12 +18,12 @@ from runcoord._core.model import EventState, Instant, Run, State
 from runcoord._core.process_rules import may_take_over
 from runcoord._core.records import Held, Owner
 from runcoord._core.values import field, record
-from runcoord._log import say
+from runcoord._log import INFO, Log, say
 from runcoord._probing import Probes
 from runcoord.errors import Refused, UndecodableRow, VersionConflict
 from runcoord.ports import BadRow, Change, Transaction, View
 
-log = logging.getLogger("runcoord.recovery")
+log = Log("runcoord.recovery")
 
 ROW_ERRORS = (VersionConflict, UndecodableRow, Refused)
 """What is the matter with one row, not with the store."""
@@ -121,7 +120,7 @@ class Deaths:
             if len(held.runs) < limits.RECOVERY_BATCH > len(held.events):
                 break
             after = held.runs[-1] if held.runs else after
-        say(log, logging.INFO, "an owner is proved dead", owner=owner)
+        say(log, INFO, "an owner is proved dead", owner=owner)
 
     def _free_one(self, owner: str, run_id: str, freed: Freed) -> None:
         try:

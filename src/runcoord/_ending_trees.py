@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import logging
 from collections.abc import Sequence
 from functools import partial
 
@@ -20,8 +19,6 @@ from runcoord._probing import Probes
 from runcoord._teardown import tear_down
 from runcoord.errors import RuncoordError
 from runcoord.ports import Clock, PinnedProcess, Processes, Sleeper
-
-log = logging.getLogger("runcoord.recovery")
 
 TEARDOWN_SECONDS = limits.GRACE_SECONDS + limits.KILL_SECONDS + 4 * limits.SCAN_SECONDS
 """Longest teardown by recovery. The members were asked by nobody, or long ago; the grace is the default at

@@ -8,7 +8,6 @@ that reaches nobody, a completion under a lost lease that looks like success.
 from __future__ import annotations
 
 import enum
-import logging
 import threading
 from collections.abc import Callable
 from functools import partial
@@ -23,7 +22,7 @@ from runcoord._core.teardown import TeardownReport
 from runcoord._core.texts import message_of
 from runcoord._core.values import value
 from runcoord._heartbeat import Heartbeat, Hold
-from runcoord._log import say
+from runcoord._log import WARNING, Log, say
 from runcoord._outbox import Outbox
 from runcoord._ticker import Ticker
 from runcoord.errors import (
@@ -39,7 +38,7 @@ from runcoord.ports import Bounded, Event, Sleeper
 
 T = TypeVar("T")
 
-log = logging.getLogger("runcoord.executor")
+log = Log("runcoord.executor")
 
 CHECKPOINT_SECONDS = 15.0
 """Longest wait in a checkpoint for the answer whether the lease is still held: one bounded call to
@@ -164,7 +163,7 @@ class Execution:
             self._outbox.drain(seconds=limits.FINISH_DRAIN_SECONDS)
         except StoreError as error:
             # The outcome is recorded, and its event with it: whoever delivers next will send it.
-            say(log, logging.WARNING, "event not delivered yet", run=self.run.run_id, error=str(error))
+            say(log, WARNING, "event not delivered yet", run=self.run.run_id, error=str(error))
         return ExecutionReport(Ended.RECORDED, completion.run, completion)
 
     def interrupt(self) -> None:
@@ -173,7 +172,7 @@ class Execution:
         try:
             self._verbs.complete(self.lease, Outcome.INTERRUPTED, error="its owner was interrupted")
         except (RuncoordError, RuntimeError) as error:  # RuntimeError: it was interrupted inside of the store
-            say(log, logging.WARNING, "not recorded as interrupted", run=self.run.run_id, error=str(error))
+            say(log, WARNING, "not recorded as interrupted", run=self.run.run_id, error=str(error))
         self.heartbeat.end()
 
     # --- under the newest lease ---
@@ -195,7 +194,7 @@ class Execution:
                 if not left:
                     raise
                 # Repeating is safe: under the same lease the same completion has the same answer.
-                say(log, logging.WARNING, "outcome not recorded", run=self.run.run_id, error=str(failure))
+                say(log, WARNING, "outcome not recorded", run=self.run.run_id, error=str(failure))
                 self._sleeper.sleep(limits.RENEW_RETRY_SECONDS)
                 lease = self.lease
         return None

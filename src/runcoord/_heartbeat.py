@@ -21,7 +21,6 @@ that hangs cannot keep effects open.
 from __future__ import annotations
 
 import enum
-import logging
 import threading
 
 from runcoord._answers import Renewal
@@ -29,11 +28,11 @@ from runcoord._coordinator import RunVerbs
 from runcoord._core import limits
 from runcoord._core.model import Lease
 from runcoord._core.values import value
-from runcoord._log import say
+from runcoord._log import WARNING, Log, say
 from runcoord.errors import AlreadyFinished, EffectsBlocked, LeaseExpired, Refused, WorkCancelled
 from runcoord.ports import Bounded
 
-log = logging.getLogger("runcoord.heartbeat")
+log = Log("runcoord.heartbeat")
 
 
 class Hold(enum.StrEnum):
@@ -211,7 +210,7 @@ class Heartbeat:
         else:
             self._accept(renewal)
             self._report("reacquired", f"epoch {lease.epoch} ran out")
-            say(log, logging.WARNING, "lease re-acquired", run=lease.run_id, epoch=renewal.lease.epoch)
+            say(log, WARNING, "lease re-acquired", run=lease.run_id, epoch=renewal.lease.epoch)
 
     def _poll(self, now: float) -> None:
         run_id = self._lease.run_id
@@ -261,7 +260,7 @@ class Heartbeat:
                 return
             self._hold, self._why = Hold.CANCELLED, why
         self._report(what, why)
-        say(log, logging.WARNING, "work cancelled", run=self._lease.run_id, epoch=self._lease.epoch)
+        say(log, WARNING, "work cancelled", run=self._lease.run_id, epoch=self._lease.epoch)
 
     def _report(self, what: str, why: str = "") -> None:
         if len(self.reports) < MAX_REPORTS:

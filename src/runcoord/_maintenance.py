@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import functools
-import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from runcoord._core import limits
-from runcoord._log import say
+from runcoord._log import WARNING, Log, say
 from runcoord._outbox import DrainReport, Outbox
 from runcoord.errors import StoreError
 from runcoord.ports import Clock
@@ -16,7 +15,7 @@ from runcoord.ports import Clock
 if TYPE_CHECKING:
     from runcoord._recoverer import Recoverer, SweepReport
 
-log = logging.getLogger("runcoord.maintenance")
+log = Log("runcoord.maintenance")
 
 
 class Maintenance:
@@ -62,7 +61,7 @@ class Maintenance:
 
     def _failed(self, error: StoreError) -> None:
         self._drain_at = None
-        say(log, logging.WARNING, "maintenance failed, tried again at the next sweep", error=str(error))
+        say(log, WARNING, "maintenance failed, tried again at the next sweep", error=str(error))
 
     def sweep(self) -> SweepReport:
         """Sweep now; the next one is an interval away."""

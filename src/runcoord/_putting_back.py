@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 from runcoord._core import limits
@@ -12,6 +11,7 @@ from runcoord._core.events import canonical_json
 from runcoord._core.model import CleanupState, Run
 from runcoord._core.records import Snapshot, SnapshotState
 from runcoord._core.texts import message_of, storable
+from runcoord._core.values import replace
 
 
 def put_back(snapshot: Snapshot) -> Snapshot:

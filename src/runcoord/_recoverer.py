@@ -11,7 +11,6 @@ ended before they are dealt with; that takes longest, and so comes after what is
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -24,14 +23,14 @@ from runcoord._core.model import Outcome, Run
 from runcoord._core.process_rules import may_take_over
 from runcoord._core.values import field, record
 from runcoord._deaths import ROW_ERRORS, Deaths, Freed, Vitality
-from runcoord._log import say
+from runcoord._log import ERROR, Log, say
 from runcoord._outbox import DrainReport, Outbox
 from runcoord.ports import BadRow, Change, Owner
 
 if TYPE_CHECKING:
     from runcoord._cleaning import Cleaned, Cleaner
 
-log = logging.getLogger("runcoord.recovery")
+log = Log("runcoord.recovery")
 
 
 @record
@@ -111,7 +110,7 @@ class Recoverer:
         self._prune(report)
         if report.bad_count:
             named = ", ".join(f"{row.table} {row.key!r}" for row in report.bad)
-            say(log, logging.ERROR, "rows could not be read", count=report.bad_count, rows=named)
+            say(log, ERROR, "rows could not be read", count=report.bad_count, rows=named)
         return report
 
     # --- runs ---

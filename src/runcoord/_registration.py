@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 
 from runcoord._core.identity import ProcessIdentity
 from runcoord._core.records import Owner
-from runcoord._log import say
+from runcoord._log import DEBUG, Log, say
 from runcoord.errors import RuncoordError
 from runcoord.ports import Processes
 
-log = logging.getLogger("runcoord.coordinator")
+log = Log("runcoord.coordinator")
 
 
 class Registration:
@@ -34,7 +33,7 @@ class Registration:
             self._identity = self._table().itself()
         except (RuncoordError, OSError) as error:
             self._done = True
-            say(log, logging.DEBUG, "the identity of this process cannot be read", error=str(error))
+            say(log, DEBUG, "the identity of this process cannot be read", error=str(error))
 
     def rows(self, wall: float) -> tuple[Owner, ...]:
         """What the transaction under way must write as well."""

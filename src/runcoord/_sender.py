@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections.abc import Callable
 
@@ -11,11 +10,11 @@ from runcoord._core import deliveries, limits
 from runcoord._core.model import Delivery, Event, Instant
 from runcoord._core.texts import message_of
 from runcoord._core.values import value
-from runcoord._log import say
+from runcoord._log import INFO, WARNING, Log, say
 from runcoord.errors import DestinationRefused, StoreTimeout, StoreUnavailable
 from runcoord.ports import Bounded, Clock, Destination, Message
 
-log = logging.getLogger("runcoord.outbox")
+log = Log("runcoord.outbox")
 
 
 @value
@@ -76,7 +75,7 @@ class Sender:
         except StoreTimeout:
             pass
         except StoreUnavailable:
-            say(log, logging.WARNING, "too many destinations do not return", destination=target)
+            say(log, WARNING, "too many destinations do not return", destination=target)
             return []
         else:
             return answered
@@ -87,7 +86,7 @@ class Sender:
             made = list(answered)
         if len(made) < len(attempts):
             reason = f"no answer within {seconds:.3g} s"
-            say(log, logging.WARNING, "delivery given up", destination=target, reason=reason)
+            say(log, WARNING, "delivery given up", destination=target, reason=reason)
             made.append(_postponed(attempts[len(made)], reason))
         return made
 
@@ -105,14 +104,14 @@ class Sender:
             self._destinations[event.destination](message)
         except DestinationRefused as refusal:
             reason = message_of(refusal) or "refused by its destination"
-            say(log, logging.WARNING, "event held", event=event.event_id, destination=event.destination)
+            say(log, WARNING, "event held", event=event.event_id, destination=event.destination)
             return Answered(delivery, lambda current, made, _: deliveries.refused(current, made, reason))
         except BaseException as error:
             # Whatever it raises is its answer. In a thread of its own that goes for SystemExit and its like:
             # passed on, they would end the caller's timer in silence, and with it every sweep.
             if not isinstance(error, Exception) and threading.get_ident() == caller:
                 raise
-            say(log, logging.INFO, "delivery postponed", event=event.event_id, destination=event.destination)
+            say(log, INFO, "delivery postponed", event=event.event_id, destination=event.destination)
             return _postponed(delivery, f"{type(error).__name__}: {message_of(error)}")
         return Answered(delivery, deliveries.accepted)
 

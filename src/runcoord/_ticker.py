@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 from types import TracebackType
 from typing import Protocol, Self
 
+from runcoord._log import Log
 from runcoord.ports import Clock
 
-log = logging.getLogger("runcoord.ticker")
+log = Log("runcoord.ticker")
 
 LONGEST_NAP_SECONDS = 1.0
 """Longest single wait: after a suspend or a change of plans the next look is at most this late."""
@@ -48,7 +48,7 @@ class Ticker:
         if self._thread is not threading.current_thread():
             self._thread.join(JOIN_SECONDS)
             if self._thread.is_alive():
-                log.error("a timer did not end in time; it is left behind: %s", self._thread.name)
+                log.logger().error("a timer did not end in time; it is left behind: %s", self._thread.name)
 
     def _run(self) -> None:
         while not self._ended.is_set():
@@ -61,7 +61,7 @@ class Ticker:
                     self._ended.wait(min(wait, LONGEST_NAP_SECONDS))
                 else:
                     self._timer.tick()
-            except Exception:
+            except Exception:  # noqa: BLE001 - it is told, with its trace
                 # A timer that fails must not fail for ever in a tight loop, nor end silently.
-                log.exception("a timer failed; it is tried again")
+                log.logger().exception("a timer failed; it is tried again")
                 self._ended.wait(LONGEST_NAP_SECONDS)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from runcoord._core import limits
@@ -10,7 +9,7 @@ from runcoord._core.decide import retry_of
 from runcoord._core.events import canonical_json
 from runcoord._core.evolving import evolved
 from runcoord._core.model import Command, Group, Instant, Outcome, Run, Spec
-from runcoord._core.values import value
+from runcoord._core.values import replace, value
 from runcoord.errors import InvalidRequest, KeyConflict, LiveRunsExceeded, NotRetryable
 
 
@@ -118,7 +117,7 @@ def _too_long(field: str, size: int, most: int, unit: str) -> InvalidRequest:
 def content_hash(spec: Spec, run_id: str, budget: int | None) -> str:
     """Hash of what was asked for. ``run_id`` is empty and ``budget`` is ``None`` when the caller left them to
     us: a repetition is the same request, whatever the settings say by then."""
-    import hashlib  # loaded where it is used, with OpenSSL: who only reads does without
+    from runcoord._core.digests import hex_digest  # loaded where it is used: who only reads does without
 
     content = canonical_json(
         [
@@ -133,7 +132,7 @@ def content_hash(spec: Spec, run_id: str, budget: int | None) -> str:
             budget,
         ]
     )
-    return hashlib.sha256(content.encode()).hexdigest()
+    return hex_digest(content.encode())
 
 
 @value

@@ -96,6 +96,13 @@ else:
         return _made(kind, frozen=False, slots=True)
 
 
+def replace(one: T, /, **changes: Any) -> T:
+    """As :func:`dataclasses.replace`, for what these two have made: ``one`` with ``changes``, checked as any
+    new one is. ``TypeError`` for a field that it has not."""
+    kind = type(one)
+    return kind(**{name: getattr(one, name) for name in names_of(kind)} | changes)
+
+
 def names_of(kind: type) -> tuple[str, ...]:
     """The names of its fields, in order."""
     names: tuple[str, ...] = kind.__match_args__  # type: ignore[attr-defined]
@@ -317,6 +324,4 @@ def _restored(self: object, state: Any) -> None:
 
 
 def _replaced(self: Any, /, **changes: Any) -> Any:
-    from dataclasses import replace
-
     return replace(self, **changes)

@@ -6,7 +6,6 @@ word "restored" is used only after the files were read again and git was asked a
 
 from __future__ import annotations
 
-import logging
 import os
 import time
 from collections.abc import Callable, Mapping
@@ -39,9 +38,9 @@ from runcoord._git.reports import (
     What,
 )
 from runcoord._git.values import ConfigFile, GitSnapshot, Heard, Registration, State
-from runcoord._log import say
+from runcoord._log import INFO, WARNING, Log, say
 
-_log = logging.getLogger("runcoord.git")
+_log = Log("runcoord.git")
 
 #: What may come out of one step; each is caught there, so that it costs no other step.
 _STEP_ERRORS = (OSError, NotReadable, ValueError)
@@ -90,7 +89,7 @@ def drift(snapshot: GitSnapshot, *, environ: Mapping[str, str] | None = None) ->
         snapshot.directory, before.checkout.top, agreement, tuple(found), git.processes, seconds
     )
     if agreement is not Agreement.AS_BEFORE:
-        level = logging.INFO if agreement is Agreement.DIFFERS else logging.WARNING
+        level = INFO if agreement is Agreement.DIFFERS else WARNING
         what = ",".join(sorted({each.what.value for each in found}))
         say(
             _log,
@@ -117,7 +116,7 @@ def _tell(report: RestoreReport) -> None:
         loud = step.result in {Result.REFUSED, Result.FAILED}
         say(
             _log,
-            logging.WARNING if loud else logging.INFO,
+            WARNING if loud else INFO,
             "git state",
             result=step.result.value,
             about=step.difference.what.value,
@@ -127,7 +126,7 @@ def _tell(report: RestoreReport) -> None:
         )
     say(
         _log,
-        logging.INFO if report.settled else logging.WARNING,
+        INFO if report.settled else WARNING,
         "git state after the run",
         outcome=report.outcome.value,
         top=report.top,

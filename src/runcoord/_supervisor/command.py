@@ -11,7 +11,6 @@ with its own clocks, and then ``tick`` also ends the run when that is due.
 
 from __future__ import annotations
 
-import logging
 import signal as signals
 from collections.abc import Callable
 from functools import partial
@@ -24,7 +23,7 @@ from runcoord._core.teardown import TeardownReport
 from runcoord._core.texts import message_of
 from runcoord._core.values import field, record, value
 from runcoord._executor import Ended, Execution, ExecutionReport, Executor
-from runcoord._log import say
+from runcoord._log import INFO, WARNING, Log, say
 from runcoord._supervisor.accepting import Intake, begin
 from runcoord._supervisor.keeping import Keeper
 from runcoord._supervisor.report import Cause, CommandReport
@@ -32,7 +31,7 @@ from runcoord._supervisor.starting import Launched
 from runcoord.errors import RuncoordError, StoreError, WorkCancelled
 from runcoord.ports import Ending, Tree
 
-log = logging.getLogger("runcoord.commands")
+log = Log("runcoord.commands")
 
 LONGEST_NAP_SECONDS = 60.0
 """Longest single wait for a command; what else can end it wakes the wait."""
@@ -144,7 +143,7 @@ class CommandRun:
                 snapshot=self.shop.keeper.untouched(self.launched, self._run_id),
             )
         except StoreError as failure:
-            say(log, logging.WARNING, "outcome not recorded", run=self._run_id, error=str(failure))
+            say(log, WARNING, "outcome not recorded", run=self._run_id, error=str(failure))
             return
         self.shop.keeper.forget(self.launched)
 
@@ -382,11 +381,11 @@ class CommandRun:
 
     def _note(self, what: str, error: Exception) -> None:
         self.problems.append(f"{what}: {message_of(error)}")
-        say(log, logging.WARNING, what, run=self._run_id, error=message_of(error))
+        say(log, WARNING, what, run=self._run_id, error=message_of(error))
 
     def _tell(self, report: CommandReport) -> None:
         left = len(report.teardown.left) if report.teardown is not None else -1
-        level = logging.INFO if report.clean and report.recorded else logging.WARNING
+        level = INFO if report.clean and report.recorded else WARNING
         say(
             log,
             level,

@@ -4,7 +4,6 @@ first processes, the caller's git state, how the command ended."""
 from __future__ import annotations
 
 import contextlib
-import logging
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -17,7 +16,7 @@ from runcoord._core.identity import UnknownIdentity
 from runcoord._core.records import Identity, NewProcess, Role, Snapshot, SnapshotState, Terms
 from runcoord._core.texts import message_of
 from runcoord._core.values import value
-from runcoord._log import say
+from runcoord._log import ERROR, WARNING, Log, say
 from runcoord._supervisor.accepting import Beginning
 from runcoord._supervisor.starting import Launched
 from runcoord._supervisor.tidying import remove, tidy
@@ -26,7 +25,7 @@ from runcoord.errors import Happened, LaunchFailed, ProbeFailed, RuncoordError
 if TYPE_CHECKING:  # without a checkout nothing of git is loaded
     from runcoord._supervisor.git_state import GitReport
 
-log = logging.getLogger("runcoord.commands")
+log = Log("runcoord.commands")
 
 FOLDER_TRIES = 20
 """How often a command's directory is made anew when the one around it was removed at that moment: as many
@@ -103,10 +102,10 @@ class Keeper:
             stored = verbs.snapshot(run_id)
             is_ours = stored is None or stored.state is SnapshotState.TAKEN
         except RuncoordError as error:
-            say(log, logging.WARNING, "git: nobody can be asked", run=run_id, error=error.problem)
+            say(log, WARNING, "git: nobody can be asked", run=run_id, error=error.problem)
             is_ours = holds
         if not is_ours:
-            say(log, logging.WARNING, "git: left to who took the run over", run=run_id)
+            say(log, WARNING, "git: left to who took the run over", run=run_id)
             launched.saved = None
 
     def untouched(self, launched: Launched, run_id: str) -> Snapshot | None:
@@ -138,9 +137,7 @@ class Keeper:
                     else _git.restore(launched.saved, environ=environ)
                 )
             except Exception as error:  # noqa: BLE001 - whatever it was, it must not hide how the command ended
-                say(
-                    log, logging.ERROR, f"git: could not {what}", run=launched.run_id, error=message_of(error)
-                )
+                say(log, ERROR, f"git: could not {what}", run=launched.run_id, error=message_of(error))
                 return Kept(problems=(f"git: could not {what}: {message_of(error)}",))
             report = GitReport(found)
             span.say(clean=report.clean)

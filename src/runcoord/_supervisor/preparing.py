@@ -4,7 +4,6 @@ environment. Nothing is started and nothing is written here."""
 from __future__ import annotations
 
 import errno
-import logging
 import math
 import os
 import re
@@ -20,7 +19,7 @@ from runcoord._core.teardown import Scope
 from runcoord._core.values import field, value
 from runcoord._core.variables import require_variable
 from runcoord._git.environment import scrubbed
-from runcoord._log import say
+from runcoord._log import WARNING, Log, say
 from runcoord.errors import (
     CommandNotExecutable,
     CommandNotFound,
@@ -30,7 +29,7 @@ from runcoord.errors import (
 )
 from runcoord.ports import Ids, LaunchOrder
 
-log = logging.getLogger("runcoord.commands")
+log = Log("runcoord.commands")
 
 SHOWN_ARGUMENTS = 100
 """Arguments of a command that are kept with its run; the rest are counted."""
@@ -176,7 +175,7 @@ def _admitted(order: CommandOrder, around: Mapping[bytes, bytes]) -> Admission:
         return admit(around, names, at_most=at_most)
     except DepthExceeded as refusal:
         depth, maximum = refusal.details["depth"], refusal.details["max"]
-        say(log, logging.WARNING, "run refused: too deep", depth=depth, max=maximum)
+        say(log, WARNING, "run refused: too deep", depth=depth, max=maximum)
         raise
 
 
@@ -187,9 +186,9 @@ def _cookie(ids: Ids) -> str:
     digits = "".join(made)[: limits.COOKIE_DIGITS]
     if _COOKIE.fullmatch(digits):
         return digits
-    import hashlib  # loads OpenSSL; ids of another kind than ours are for tests
+    from runcoord._core.digests import hex_digest  # ids of another kind than ours are for tests
 
-    return hashlib.sha256(" ".join(made).encode()).hexdigest()[: limits.COOKIE_DIGITS]
+    return hex_digest(" ".join(made).encode())[: limits.COOKIE_DIGITS]
 
 
 def _grace(order: CommandOrder, around: Mapping[bytes, bytes], warnings: list[str]) -> float:
@@ -198,7 +197,7 @@ def _grace(order: CommandOrder, around: Mapping[bytes, bytes], warnings: list[st
     grace = grace_of(around, order.names.grace)
     warnings.append(grace.problem)
     if grace.problem:
-        say(log, logging.WARNING, "grace not as asked", seconds=grace.seconds, problem=grace.problem)
+        say(log, WARNING, "grace not as asked", seconds=grace.seconds, problem=grace.problem)
     return grace.seconds
 
 

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-import logging
 import os
 from pathlib import Path
 
 from runcoord._coordinator import RunVerbs
 from runcoord._core.model import CleanupState, Run, State
 from runcoord._core.records import Snapshot, SnapshotState
-from runcoord._log import say
+from runcoord._log import INFO, Log, say
 from runcoord.errors import RuncoordError
 
-log = logging.getLogger("runcoord.commands")
+log = Log("runcoord.commands")
 
 FOLDERS_LOOKED_AT = 50
 """Directories of other commands that one command looks at when it has ended."""
@@ -47,7 +46,7 @@ def tidy(verbs: RunVerbs, folders: Path) -> None:
     except OSError:
         return
     except RuncoordError as error:
-        say(log, logging.INFO, "directories of commands not tidied", error=str(error))
+        say(log, INFO, "directories of commands not tidied", error=str(error))
 
 
 def _is_needless(verbs: RunVerbs, run_id: str, folder: Path) -> bool:

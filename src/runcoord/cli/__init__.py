@@ -25,13 +25,12 @@ def main() -> NoReturn:
     atexit.register(gc.freeze)
 
     try:
-        import logging
-
+        from runcoord._log import for_programs_only
         from runcoord.cli.app import App
     except KeyboardInterrupt:  # before anything could be said better
         raise SystemExit(INTERRUPTED) from None
 
     # What the library logs is for programs. What a user of this command must know, it says itself.
-    logging.getLogger("runcoord").addHandler(logging.NullHandler())
+    for_programs_only("runcoord")
     App().main(prog_name="runcoord")
     raise AssertionError("App.main ends the process")

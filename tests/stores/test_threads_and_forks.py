@@ -1,4 +1,4 @@
-"""Connections belong to threads, are closed with the store, and never cross a fork."""
+"""Threads and stores take turns with connections, which are closed with the last store and cross no fork."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from runcoord._stores.connections import MAX_IDLE, Tuning
 from runcoord._stores.sqlite import SqliteStore
 from runcoord.errors import StoreUnavailable
 from runcoord.ports import Change
@@ -89,21 +90,104 @@ def test_threads_share_a_store_without_an_error(tmp_path: Path) -> None:
     store.close()
 
 
-def test_a_thread_connects_when_it_first_needs_to_and_its_end_closes_its_connection(tmp_path: Path) -> None:
+def test_a_thread_that_comes_after_another_uses_its_connection(tmp_path: Path) -> None:
     path = tmp_path / "store"
     store = opened(path)
     before = open_files(path)
 
-    def work(worker: Worker) -> None:
-        run_ids(store)
-        worker.pause()
+    def work(_: Worker) -> None:
+        used.append(open_files(path))
+        write(store, f"r{len(used)}")
+        used.append(open_files(path))
 
-    worker = Worker(work)
-    assert worker.reached.wait(PATIENCE)
-    assert open_files(path) > before
-    worker.finish()
-    del worker
+    used: list[int] = []
+    for _ in range(3):
+        worker = Worker(work)
+        worker.finish()
+        assert worker.error is None
+    assert before > 0
+    assert used == [before] * 6
+    assert len(run_ids(store)) == 3
+    store.close()
+    assert open_files(path) == 0
+
+
+def test_threads_at_the_same_time_have_a_connection_each_and_a_bounded_number_stays_open(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "store"
+    store = opened(path, tuning=Tuning(journal="truncate"))
+    of_one = open_files(path)
+
+    def work(worker: Worker) -> None:
+        with store.view("look") as view:
+            seen.append(ids(view.runs(limit=9)))
+            worker.pause()
+
+    seen: list[list[str]] = []
+    workers = [Worker(work) for _ in range(MAX_IDLE + 3)]
+    for worker in workers:
+        assert worker.reached.wait(PATIENCE)
+    assert open_files(path) == len(workers) * of_one
+    for worker in workers:
+        worker.finish()
+        assert worker.error is None
+    assert seen == [[]] * len(workers)
+    assert open_files(path) == MAX_IDLE * of_one
+    store.close()
+    assert open_files(path) == 0
+
+
+def test_a_store_that_is_opened_beside_another_uses_its_connection_and_outlives_it(tmp_path: Path) -> None:
+    path = tmp_path / "store"
+    first = opened(path)
+    write(first, "r1")
+    before = open_files(path)
+    second = opened(path)
+    assert run_ids(second) == ["r1"]
     assert open_files(path) == before
+    first.close()
+    write(second, "r2")
+    assert run_ids(second) == ["r1", "r2"]
+    assert (first.counters.commits, second.counters.commits) == (1, 1)
+    with pytest.raises(StoreUnavailable):
+        run_ids(first)
+    second.close()
+    assert open_files(path) == 0
+
+
+def test_a_store_inside_of_a_block_of_another_sees_only_what_is_committed(tmp_path: Path) -> None:
+    path = tmp_path / "store"
+    first, second = opened(path), opened(path)
+    with first.transaction("write") as tx:
+        tx.save([Change(run=accepted("r1", NOW))])
+        assert run_ids(second) == []
+    assert run_ids(second) == ["r1"]
+    first.close()
+    second.close()
+
+
+def test_a_file_that_took_the_place_of_another_is_not_read_over_a_connection_to_that(tmp_path: Path) -> None:
+    path = tmp_path / "store"
+    first = opened(path)
+    write(first, "old")
+    path.rename(tmp_path / "moved")
+    second = opened(path)
+    assert run_ids(second) == []
+    write(second, "new")
+    assert (run_ids(first), run_ids(second)) == (["old"], ["new"])
+    first.close()
+    second.close()
+
+
+def test_a_block_that_is_dropped_without_being_left_gives_up_its_lock(tmp_path: Path) -> None:
+    path = tmp_path / "store"
+    store = opened(path)
+    block = store.transaction("write")
+    block.__enter__().save([Change(run=accepted("r1", NOW))])
+    del block
+    write(store, "r2")
+    assert run_ids(store) == ["r2"]
     store.close()
     assert open_files(path) == 0
 
@@ -225,13 +309,15 @@ path.unlink()
 from runcoord._stores.connections import Tuning
 store = open_sqlite(path, clock=SystemClock(), sleeper=SystemSleeper(), tuning=Tuning(journal="{journal}"))
 write(store, "before")
-connections = [store._connections._threads.link.connection]
+def idle():
+    return [link.connection for link in store._connections._file.idle]
+
+of_parent = idle()
 
 def work():
-    connections.append(store._connections._threads.link.connection)
+    found = idle()
     write(store, "by the child")
-    connections.append(store._connections._threads.link.connection)
-    return [connections[0] is connections[2], connections[1] is None, run_ids(store)]
+    return [len(of_parent), found, idle() == of_parent, run_ids(store)]
 
 said = in_child(work)
 write(store, "after")
@@ -239,7 +325,7 @@ print(json.dumps({{"said": said, "left": run_ids(store)}}))
 """,
         tmp_path,
     )
-    assert seen["said"] == [False, True, ["before", "by the child"]]
+    assert seen["said"] == [1, [], False, ["before", "by the child"]]
     assert seen["left"] == ["before", "by the child", "after"]
 
 

@@ -1,4 +1,8 @@
-"""One connection per thread, closed together, and never carried across a fork.
+"""The connections of this process to a file: one block uses each at a time, and the next one uses it again.
+
+Threads and stores of one file share them: a new thread, or a store that is opened beside another, need not
+connect, read the schema and prepare every statement anew. They are closed with the last store of the file,
+and never carried across a fork.
 
 A forked child must not use an SQLite connection of its parent, and not even open the file anew while the
 parent's connections are in its memory: SQLite would believe that the child holds the parent's locks. So
@@ -13,6 +17,7 @@ import sqlite3
 import threading
 import weakref
 from collections.abc import Callable
+from pathlib import Path
 from urllib.parse import quote
 
 from runcoord._core.values import value
@@ -52,21 +57,16 @@ def best_journal(version: tuple[int, ...]) -> str:
 
 
 class Link:
-    """A thread's connection, or the place for one."""
+    """A connection, held by the block that uses it. One that ends without giving it back closes it: Ctrl-C in
+    the middle of leaving can do that, and nobody else is to wait for its lock."""
 
-    def __init__(self) -> None:
-        self.connection: sqlite3.Connection | None = None
-        self.in_use = False
-        self.user: Callable[[], object | None] = _nobody
-        """Whose block it is used in. Ctrl-C in the middle of leaving can end a block without giving back."""
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self.connection: sqlite3.Connection | None = connection
+        self.thread = 0
+        """The identifier of the thread whose block it is used in."""
         self.inherited = False
         """This process was forked while its parent used it: gone here, neither closed nor rolled back."""
         self._pid = os.getpid()
-
-    def lost(self, user: Callable[[], object | None]) -> None:
-        """The user is gone without giving it back: nobody else is to wait for its lock."""
-        if self.user is user:
-            self.close()
 
     def close(self) -> None:
         connection, self.connection = self.connection, None
@@ -74,12 +74,7 @@ class Link:
             connection.close()
 
     def __del__(self) -> None:
-        # The thread has ended, or the store was dropped without being closed.
         self.close()
-
-
-def _nobody() -> None:
-    """No block uses the link."""
 
 
 def forked_in_use(path: str) -> StoreUnavailable:
@@ -90,48 +85,94 @@ def forked_in_use(path: str) -> StoreUnavailable:
     )
 
 
+MAX_IDLE = 16
+"""Connections of a file that stay open while no block uses them. At most as many are as were in use at once,
+each with a file descriptor and some 100 KiB; beyond this one that is given back is closed."""
+
+
+class _File:
+    """One file, and the connections to it with one tuning."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.lock = threading.Lock()
+        self.stores: weakref.WeakSet[Connections] = weakref.WeakSet()
+        """The open stores of the file."""
+        self.links: weakref.WeakSet[Link] = weakref.WeakSet()
+        self.idle: list[Link] = []
+        """The one that was used last is used next: it has prepared the most."""
+        self.pid = os.getpid()
+
+    def give_back(self, link: Link, *, spoiled: bool) -> None:
+        if spoiled or not self.stores or len(self.idle) >= MAX_IDLE:
+            link.close()
+        elif link.connection is not None:
+            self.idle.append(link)
+
+    def close_idle(self) -> None:
+        while self.idle:
+            self.idle.pop().close()
+
+    # --- forks ---
+
+    def before_fork(self) -> None:
+        self.lock.acquire()
+        if self.pid == os.getpid():
+            self.close_idle()
+
+    def after_fork(self) -> None:
+        self.lock.release()
+
+    def after_fork_in_child(self) -> None:
+        inherited = [link for link in list(self.links) if link.connection is not None]
+        if not inherited:
+            self.pid = os.getpid()
+        for link in inherited:
+            _unusable_here.add(self.path)
+            _never_deallocated(link.connection)
+            link.connection, link.inherited = None, True
+        self.lock.release()
+
+
 class Connections:
+    """What one store uses of them."""
+
     def __init__(self, path: str, tuning: Tuning, set_up: Callable[[sqlite3.Connection], None]) -> None:
         self.path = path
-        self._tuning, self._set_up = tuning, set_up
-        self._threads = threading.local()
-        self._lock = threading.Lock()
-        self._links: weakref.WeakSet[Link] = weakref.WeakSet()
+        self._set_up = set_up
         self._closed = False
-        self._pid = os.getpid()
+        self._users: dict[int, Callable[[], object | None]] = {}
+        """Whose block each thread is in, by the thread's identifier."""
         self.counters = Counters()
-        """What all threads have done."""
+        """What all threads have done through this store."""
+        key = (path, tuning, *_identity(path))
         with _forking:
-            _alive.add(self)
+            file = _files.get(key)
+            if file is None:
+                file = _files[key] = _File(path)
+            file.stores.add(self)
+        self._file = file
 
     def take(self, user: object) -> Link:
-        """This thread's link, connected and marked as in use; give it back with :meth:`give_back`.
-
-        ``user`` is whose block begins. A link whose last user is gone without giving it back is taken over,
-        and what was not committed is rolled back.
+        """A connection for the block of ``user``; give it back with :meth:`give_back`, or drop it.
 
         Raises :class:`~runcoord.errors.StoreUnavailable` when the store is closed, or was in use by another
-        thread when this process was forked; ``RuntimeError`` when this thread is using it already.
+        thread when this process was forked; ``RuntimeError`` when this thread is in a block of it already.
         """
-        link: Link | None = getattr(self._threads, "link", None)
-        with self._lock:
-            if self._closed or self._pid != os.getpid() or self.path in _unusable_here:
+        file, thread = self._file, threading.get_ident()
+        with file.lock:
+            if self._closed or file.pid != os.getpid() or self.path in _unusable_here:
                 raise self._unusable()
-            if link is None:
-                link = self._threads.link = Link()
-                self._links.add(link)
-            elif link.in_use:
-                if link.user() is not None:
-                    raise RuntimeError("a transaction or view of this store is open already in this thread")
-                link.close()
-            link.user = weakref.ref(user, link.lost)
-            link.in_use = True
-        if link.connection is None:
-            try:
-                link.connection = self._connected()
-            except BaseException:
-                link.in_use, link.user = False, _nobody
-                raise
+            before = self._users.get(thread)
+            if before is not None and before() is not None:
+                raise RuntimeError("a transaction or view of this store is open already in this thread")
+            link = file.idle.pop() if file.idle else None
+        if link is None:
+            link = Link(self._connected())
+            with file.lock:
+                file.links.add(link)
+        link.thread = thread
+        self._users[thread] = weakref.ref(user)
         return link
 
     def give_back(
@@ -141,11 +182,9 @@ class Connections:
 
         ``spoiled``: close the connection, its state is not certain.
         """
-        with self._lock:
-            link.in_use = False
-            link.user = _nobody
-            if spoiled or self._closed:
-                link.close()
+        with self._file.lock:
+            self._users.pop(link.thread, None)
+            self._file.give_back(link, spoiled=spoiled)
             counters = self.counters
             counters.statements += statements
             if rows_written:
@@ -153,10 +192,13 @@ class Connections:
                 counters.commits += 1
 
     def close(self) -> None:
-        """Close what is idle; what another thread is using is closed when it gives it back."""
-        with self._lock:
+        """With the file's last store its idle connections are closed; what a block is using is closed when it
+        gives it back."""
+        with self._file.lock:
             self._closed = True
-            self._close_idle()
+            self._file.stores.discard(self)
+            if not self._file.stores:
+                self._file.close_idle()
 
     def _unusable(self) -> StoreUnavailable:
         if self._closed:
@@ -168,7 +210,7 @@ class Connections:
     def _connected(self) -> sqlite3.Connection:
         uri = f"file:{quote(os.fsencode(self.path))}?mode=rw"
         try:
-            # Transactions are begun by hand; the wait for locks is ours; close() comes from any thread.
+            # Transactions are begun by hand; the wait for locks is ours; one thread uses it at a time.
             connection = sqlite3.connect(
                 uri,
                 uri=True,
@@ -186,30 +228,14 @@ class Connections:
             raise
         return connection
 
-    def _close_idle(self) -> None:
-        for link in list(self._links):
-            if not link.in_use:
-                link.close()
 
-    # --- forks ---
-
-    def before_fork(self) -> None:
-        self._lock.acquire()
-        if self._pid == os.getpid():
-            self._close_idle()
-
-    def after_fork(self) -> None:
-        self._lock.release()
-
-    def after_fork_in_child(self) -> None:
-        inherited = [link for link in list(self._links) if link.connection is not None]
-        if not inherited:
-            self._pid = os.getpid()
-        for link in inherited:
-            _unusable_here.add(self.path)
-            _never_deallocated(link.connection)
-            link.connection, link.inherited = None, True
-        self._lock.release()
+def _identity(path: str) -> tuple[int, int]:
+    """Of the file that is at ``path`` now. One that takes its place later has connections of its own."""
+    try:
+        found = Path(path).stat()
+    except OSError:  # removed since; connecting says so
+        return 0, 0
+    return found.st_dev, found.st_ino
 
 
 def _never_deallocated(connection: object) -> None:
@@ -223,29 +249,29 @@ def _never_deallocated(connection: object) -> None:
 
 
 _forking = threading.Lock()
-_alive: weakref.WeakSet[Connections] = weakref.WeakSet()
-_locked_for_fork: list[Connections] = []
+_files: weakref.WeakValueDictionary[tuple[str, Tuning, int, int], _File] = weakref.WeakValueDictionary()
+_locked_for_fork: list[_File] = []
 _unusable_here: set[str] = set()
 """Paths that this process inherited open connections to: SQLite's memory of their locks is wrong here."""
 
 
 def _before_fork() -> None:
     _forking.acquire()
-    _locked_for_fork[:] = list(_alive)
-    for connections in _locked_for_fork:
-        connections.before_fork()
+    _locked_for_fork[:] = list(_files.values())
+    for file in _locked_for_fork:
+        file.before_fork()
 
 
 def _after_fork() -> None:
-    for connections in _locked_for_fork:
-        connections.after_fork()
+    for file in _locked_for_fork:
+        file.after_fork()
     _locked_for_fork.clear()
     _forking.release()
 
 
 def _after_fork_in_child() -> None:
-    for connections in _locked_for_fork:
-        connections.after_fork_in_child()
+    for file in _locked_for_fork:
+        file.after_fork_in_child()
     _locked_for_fork.clear()
     _forking.release()
 

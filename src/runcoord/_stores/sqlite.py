@@ -1,7 +1,7 @@
 """The default store: one SQLite file, through the standard library.
 
-A write transaction takes the lock at its beginning and is durable at its end. Threads have a connection
-each. Any number of processes may use one file, on a file system whose locks work (not NFS).
+A write transaction takes the lock at its beginning and is durable at its end. Threads take turns with
+connections. Any number of processes may use one file, on a file system whose locks work (not NFS).
 """
 
 from __future__ import annotations

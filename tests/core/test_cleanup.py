@@ -150,10 +150,12 @@ def test_the_cookie_counts_only_where_all_records_agree_on_it() -> None:
     assert membership([found(Sight.UNKNOWN, identity=UnknownIdentity("?"))]) == Membership()
 
 
-def test_a_run_that_chose_its_group_as_the_limit_is_not_searched_by_cookie() -> None:
+def test_a_run_that_chose_its_group_as_the_limit_is_searched_by_cookie_in_it_alone() -> None:
     grouped = found(Sight.SAME, terms=Terms(Scope.GROUP, handed_over="c0"))
     members = membership([grouped])
-    assert (members.scope, members.cookie, members.ancestor) == (Scope.GROUP, "", 0)
+    assert (members.scope, members.group, members.session, members.ancestor) == (Scope.GROUP, 0, 0, 0)
+    assert (members.cookie, members.former_group) == (SOMEBODY.cookie, SOMEBODY.pid)
+    assert membership([SAME]).former_group == 0
     assert (members.recorded, members.spared) == ((SOMEBODY,), "c0")
 
 

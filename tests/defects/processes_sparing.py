@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -114,6 +114,16 @@ def _recovery_spares_nobody(patch: Patch) -> None:
     patch.setattr(_ending_trees, "membership", lambda found: replace(members(found), spared=""))
 
 
+def _recovery_ends_the_recorded_alone(patch: Patch) -> None:
+    members = cleanups.membership
+
+    def few(found: Sequence[cleanups.Found]) -> Membership:
+        all_of_them = members(found)
+        return all_of_them if all_of_them.scope is Scope.TREE else replace(all_of_them, former_group=0)
+
+    patch.setattr(_ending_trees, "membership", few)
+
+
 def _any_marker_spares(patch: Patch) -> None:
     patch.setattr(
         membership, "handed_over", lambda process, cookie: "RUNCOORD_HANDED_OVER" in process.environment
@@ -176,6 +186,14 @@ SPARING: list[Defect] = [
         _always_the_whole_tree,
         name="scope",
         scenario="a-group-scope-ends-the-group-alone",
+    ),
+    Defect(
+        "nested-and-spared",
+        "Of a run that was limited to its group recovery ends the recorded processes alone.",
+        "outcome-after-quiescence",
+        _recovery_ends_the_recorded_alone,
+        name="recorded-alone",
+        scenario="recovery-ends-the-group-alone-too",
     ),
     Defect(
         "teardown-twice",

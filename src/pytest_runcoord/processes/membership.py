@@ -48,6 +48,12 @@ def members_among(
         _descend(list(seen.found), seen, there, never)
         _descend([each for each in alive if each.pid == members.ancestor], seen, there, never)
         _find_by_cookie(alive, members.cookie, seen, there, never)
+    elif members.former_group and members.cookie:
+        for process in alive:
+            if process.group == members.former_group and process.pid not in never:
+                if belongs(process, members.cookie):
+                    seen.found.setdefault(process, set()).update((Found.GROUP, Found.COOKIE))
+                seen.unreadable += process.unreadable and process not in seen.found
     _spare(members, seen)
     return seen
 

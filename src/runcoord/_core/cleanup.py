@@ -19,7 +19,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from runcoord._core.evolving import evolved
-from runcoord._core.identity import ProcessIdentity
+from runcoord._core.identity import ProcessIdentity, is_pid
 from runcoord._core.limits import (
     CLEANUP_ATTEMPTS,
     CLEANUP_BACKOFF_SECONDS,
@@ -141,12 +141,15 @@ def membership(found: Sequence[Found]) -> Membership:
     living = shims(found)
     terms = [each.process.terms for each in found]
     whole = not terms or any(each.scope is Scope.TREE for each in terms)
+    leaders = [] if whole else [each for each in found if each.process.role is Role.LEADER]
     return Membership(
         # Processes of one run have one cookie; where records differ none of them is believed.
-        cookie=cookies.pop() if whole and len(cookies) == 1 else "",
+        cookie=cookies.pop() if len(cookies) == 1 else "",
         ancestor=living[-1].pid if whole and living else 0,
         recorded=same(found),
         scope=Scope.TREE if whole else Scope.GROUP,
+        # A command leads its group. Who keeps its number from being used anew is unknown here.
+        former_group=next((pid for each in leaders if is_pid(pid := each.process.identity.pid or 0)), 0),
         spared=next((each.handed_over for each in terms if each.handed_over), ""),
     )
 
@@ -173,7 +176,8 @@ def summed_up(
 
 
 def _may_have_more(found: Found) -> bool:
-    return found.seen.sight is Sight.UNKNOWN and found.process.terms.scope is Scope.TREE
+    in_group = found.process.role is not Role.SHIM  # the shim is in another one
+    return found.seen.sight is Sight.UNKNOWN and (in_group or found.process.terms.scope is Scope.TREE)
 
 
 def handed_on(report: TeardownReport | None, told: TeardownReport, gone: Collection[int]) -> TeardownReport:

@@ -53,6 +53,9 @@ class Membership:
     """The pid of the run's living subreaper: every descendant of it is a member, itself not."""
     recorded: tuple[ProcessIdentity, ...] = ()
     scope: Scope = Scope.TREE
+    former_group: int = 0
+    """The number that this group had, where nothing keeps it from being used anew: with the scope of a group
+    those in it are members who carry the cookie too."""
     spared: str = ""
     """The marker under which this run's processes may be handed over: they and their descendants are listed,
     not signalled."""

@@ -60,7 +60,11 @@ class Proof:
         members = self.members
         if members.group and row.group == members.group:
             return True
-        if members.scope is Scope.TREE:
+        if members.scope is Scope.GROUP:
+            in_group = bool(members.former_group) and row.group == members.former_group
+            if in_group and members.cookie and belongs(self._block(row), members.cookie):
+                return True
+        else:
             if members.session and row.session == members.session:
                 return True
             if members.cookie and belongs(self._block(row), members.cookie):

@@ -23,7 +23,7 @@ def require_membership(members: Membership, own: frozenset[int], itself: int) ->
 
     Our own session is a clue only if we lead it, as the process does that a run's tree hangs on.
     """
-    for name in ("group", "session", "ancestor"):
+    for name in ("group", "session", "ancestor", "former_group"):
         number = getattr(members, name)
         if number != 0:
             _require_number(name, number)

@@ -116,6 +116,7 @@ class Pass:
             if whole_tree and members.session and row.session == members.session:
                 self._add(pid, _SESSION)
         if not whole_tree:
+            self._find_in_former_group()
             return
         self._descend(list(found))
         if members.ancestor:
@@ -126,9 +127,17 @@ class Pass:
                     self._add(pid, _COOKIE)
                     self._descend([pid])
 
-    def _add(self, pid: int, bit: int) -> None:
+    def _find_in_former_group(self) -> None:
+        members = self.members
+        if not members.former_group or not members.cookie:
+            return
+        for pid, row in self.rows.items():
+            if row.group == members.former_group and belongs(self._block(row), members.cookie):
+                self._add(pid, _GROUP | _COOKIE)
+
+    def _add(self, pid: int, bits: int) -> None:
         if pid not in self.never:
-            self.found[pid] = self.found.get(pid, 0) | bit
+            self.found[pid] = self.found.get(pid, 0) | bits
 
     def _descend(self, open_ends: list[int]) -> None:
         """Everything below these; each process is gone into once."""

@@ -65,6 +65,20 @@ class MembersContract(ProcessesCase):
             require_equal(self.members(clue), everybody, f"by {clue}")
         require_equal(self.members(Membership(group=leader, scope=Scope.GROUP)), {leader})
 
+    def test_in_a_group_whose_number_nobody_keeps_those_with_the_cookie_are_members(self) -> None:
+        self.need(Can.ENVIRONMENT)
+        leader = self.start(RUN, group=True)
+        child = self.start(RUN, parent=leader)
+        stranger = self.start(OTHER, parent=leader)
+        self.start(RUN, parent=leader, group=True)
+        clue = Membership(cookie=RUN, scope=Scope.GROUP, former_group=leader)
+        require_equal(self.members(clue), {leader, child})
+        found = {each.identity.pid: each.found for each in self.scan(clue).members}
+        require_equal(found[child], frozenset({Found.GROUP, Found.COOKIE}))
+        require_equal(self.pin(clue, child) is not None, True, "a member is pinned")
+        require_equal(self.pin(clue, stranger), None, "one of the group without the cookie")
+        require_equal(self.members(replace(clue, cookie="")), set(), "without a cookie")
+
     def test_members_are_found_by_the_cookie_wherever_they_hide(self) -> None:
         self.need(Can.ENVIRONMENT)
         escaped = self.start(RUN, session=True, orphan=True)

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from ._forms import Clause, Expectation, Step
 from ._limits import MAX_EXPECTATIONS
-from ._nodes import ListNode, MappingNode, Node, ScalarNode
+from ._nodes import ListNode, MappingNode, Node, ScalarNode, key_places
 from ._positions import Position, ScenarioError, did_you_mean, listed, shown
 from ._scope import NOTHING, Scope, what_it_is
 from .vocabulary import Registry, Word
@@ -62,7 +62,7 @@ class Compiler:
                     word = words.get(key)
                     if word is None:
                         raise scope.wrong_key(body, f"unknown {what} {shown(key)}", did_you_mean(key, words))
-                    return self.clause(form, word, body, Position(scope.path, body.key_line, body.key_column))
+                    return self.clause(form, word, body, body.key_line, body.key_column)
             raise self._not_one_word(node, words, what)
         name = node.value if isinstance(node, ScalarNode) else None
         if not isinstance(name, str):
@@ -72,7 +72,7 @@ class Compiler:
             before, colon, _ = name.partition(":")
             remedy = f"write a space after '{before}:'" if colon and before in words else ""
             raise scope.wrong(node, f"unknown {what} {shown(name)}", remedy or did_you_mean(name, words))
-        return self.clause(form, word, None, Position(scope.path, node.line, node.column))
+        return self.clause(form, word, None, node.line, node.column)
 
     def _not_one_word(self, node: MappingNode, words: Mapping[str, Word], what: str) -> ScenarioError:
         names = list(node.entries)
@@ -92,24 +92,30 @@ class Compiler:
             "begin each of them with '- '",
         )
 
-    def clause(self, form: type[AnyClause], word: Word, body: Node | None, position: Position) -> AnyClause:
+    def clause(
+        self, form: type[AnyClause], word: Word, body: Node | None, line: int, column: int
+    ) -> AnyClause:
         """What stands after a word; None where nothing does."""
         scope = self.scope
+        path = scope.path
         if word.capability is not None and word.capability not in scope.capabilities:
-            scope.capabilities[word.capability] = position
+            scope.capabilities[word.capability] = Position(path, line, column)
         if word.value is not None:
             if body is None:
+                position = Position(path, line, column)
                 raise self._missing(word, position, "a value", word.value.describe())
-            return form(word, {"value": word.value.parse(body, scope)}, NO_OPTIONS, position, body)
+            value, place = {"value": word.value.parse(body, scope)}, (body.line, body.column)
+            return form(word, value, NO_OPTIONS, path, line, column, ("value",), place)
         args = word.defaults.copy()
         if body is None:
             if word.required:
                 first = word.required[0]
+                position = Position(path, line, column)
                 raise self._missing(word, position, f"'{first.name}'", first.kind.describe())
-            return form(word, args, NO_OPTIONS, position, None)
+            return form(word, args, NO_OPTIONS, path, line, column, (), ())
         if type(body) is not MappingNode:
-            self._shorthand(word, body, position, args)
-            return form(word, args, NO_OPTIONS, position, body)
+            name = self._shorthand(word, body, line, column, args)
+            return form(word, args, NO_OPTIONS, path, line, column, (name,), (body.line, body.column))
         entries = body.entries
         excused = NOTHING
         refused = entries.get("refused") if word.options else None
@@ -127,12 +133,13 @@ class Compiler:
                 seen += 1
             elif argument.required:
                 self._check_keys(word, entries)
+                position = Position(path, line, column)
                 raise self._missing(word, position, f"'{name}'", argument.kind.describe())
         options = NO_OPTIONS
         if seen != len(entries):
             options = self._options(word, entries, seen)
         scope.excused = outer
-        return form(word, args, options, position, body)
+        return form(word, args, options, path, line, column, tuple(entries), key_places(entries))
 
     def _options(self, word: Word, entries: Mapping[str, Node], seen: int) -> Mapping[str, Any]:
         options: dict[str, Any] = {}
@@ -144,7 +151,8 @@ class Compiler:
             self._check_keys(word, entries)
         return options
 
-    def _shorthand(self, word: Word, body: Node, position: Position, args: dict[str, Any]) -> None:
+    def _shorthand(self, word: Word, body: Node, line: int, column: int, args: dict[str, Any]) -> str:
+        """Reads a value that stands directly after a word; gives the name of the argument that it is for."""
         argument = word.shorthand
         scope = self.scope
         if isinstance(body, ScalarNode) and body.value is None:
@@ -160,7 +168,9 @@ class Compiler:
         args[argument.name] = argument.kind.parse(body, scope)
         for other in word.required:
             if other is not argument:
+                position = Position(scope.path, line, column)
                 raise self._missing(word, position, f"'{other.name}'", other.kind.describe())
+        return argument.name
 
     def _missing(self, word: Word, position: Position, what: str, kind: str) -> ScenarioError:
         return ScenarioError(position, f"'{word.name}' lacks {what}, {kind}", f"write {_forms_of(word)}")

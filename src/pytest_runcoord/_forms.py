@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from ._nodes import MappingNode, Node
 from ._positions import Position, ScenarioError
 from .vocabulary import Word
 
@@ -15,14 +14,22 @@ from .vocabulary import Word
 class Clause:
     """One use of a word: the word, its arguments with defaults filled in, and where it stands.
 
-    ``options`` holds the options that the file states, such as ``by``, ``as``, ``with``, ``refused``.
+    ``options`` holds the options that the file states, such as ``by``, ``as``, ``with``, ``refused``;
+    ``stated`` names the arguments and options that it states itself, in its order.
+
+    Numbers and names, and nothing of the tree that was read: a session holds the clauses of all its
+    scenarios, and every object among them is looked at in each collection of garbage.
     """
 
     word: Word
     args: Mapping[str, Any]
     options: Mapping[str, Any]
-    position: Position
-    node: Node | None
+    path: str
+    line: int
+    column: int
+    stated: tuple[str, ...]
+    places: tuple[int, ...]
+    """Line and column of each of ``stated``, one after the other."""
 
     @property
     def name(self) -> str:
@@ -30,22 +37,16 @@ class Clause:
         return self.word.name
 
     @property
-    def stated(self) -> tuple[str, ...]:
-        """The arguments and options that the file states itself, in its order."""
-        if isinstance(self.node, MappingNode) and self.word.value is None:
-            return tuple(self.node.entries)
-        if self.node is None:
-            return ()
-        return ("value",) if self.word.shorthand is None else (self.word.shorthand.name,)
+    def position(self) -> Position:
+        """Where the word stands."""
+        return Position(self.path, self.line, self.column)
 
     def where(self, name: str) -> Position:
         """Where an argument or option stands; the word itself where the file does not state it."""
-        if name not in self.stated or self.node is None:
+        if name not in self.stated:
             return self.position
-        if isinstance(self.node, MappingNode) and self.word.value is None:
-            entry = self.node.entries[name]
-            return Position(self.position.path, entry.key_line, entry.key_column)
-        return Position(self.position.path, self.node.line, self.node.column)
+        at = 2 * self.stated.index(name)
+        return Position(self.path, self.places[at], self.places[at + 1])
 
 
 @dataclass(frozen=True, slots=True)

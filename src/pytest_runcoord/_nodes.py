@@ -91,6 +91,15 @@ class MappingNode(Placed):
         return ScalarNode(key, key, entry.key_mark or entry.mark)
 
 
+def key_places(entries: dict[str, Node]) -> tuple[int, ...]:
+    """Line and column of every key, one after the other."""
+    places: list[int] = []
+    for entry in entries.values():
+        mark = entry.key_mark or entry.mark
+        places += (mark.line + 1, mark.column + 1)
+    return tuple(places)
+
+
 Node: TypeAlias = ScalarNode | ListNode | MappingNode
 
 

@@ -153,7 +153,7 @@ class _Run:
         world = self._world
         outer = self._at
         self._at = step
-        world.history.step = step.position.line
+        world.history.step = step.line
         began = world.step_began, world.step_rows
         if step.name != "expect":
             began = world.step_began, world.step_rows = world.clock.boottime(), world.rows_written()
@@ -162,7 +162,7 @@ class _Run:
         world.observe()
         if outer is not None:
             self._at = outer
-            world.history.step = outer.position.line
+            world.history.step = outer.line
         if step is self._at:
             self._at = None
 
@@ -232,7 +232,7 @@ class _Run:
 
     def _expect(self, expectation: Expectation) -> None:
         outer, self._at = self._at, expectation
-        self._world.history.step = expectation.position.line
+        self._world.history.step = expectation.line
         function = expectation.word.function
         assert function is not None
         function(self._world, expectation)

@@ -115,9 +115,7 @@ def handle_name(step: Step, incarnation: Incarnation, kind: str) -> str:
     """The name under which a step's handle is kept: its ``as``, or one of our own."""
     chosen = step.options.get("as")
     return (
-        chosen
-        if chosen is not None
-        else f"{incarnation.owner_id}/{kind}/{step.args.get('run')}/{step.position.line}"
+        chosen if chosen is not None else f"{incarnation.owner_id}/{kind}/{step.args.get('run')}/{step.line}"
     )
 
 

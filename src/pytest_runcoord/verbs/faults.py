@@ -141,7 +141,7 @@ def _register_damage(registry: Registry) -> None:
         example="second_opener",
     )
     def second_opener(world: World, step: Step) -> None:
-        incarnation = world.open(f"reader-{step.position.line}")
+        incarnation = world.open(f"reader-{step.line}")
         world.answers["look"] = world.call(incarnation, "look", {})
         world.close_owner(incarnation.owner)
         world.changed = True

@@ -31,7 +31,7 @@ def register(registry: Registry) -> None:
     def many(world: World, step: Step) -> None:
         for each in step.args["do"]:
             if each.args.get("run") is None:
-                raise ScenarioMistake(f"'{each.name}' in line {each.position.line} names no run")
+                raise ScenarioMistake(f"'{each.name}' in line {each.line} names no run")
         world.unobserved = True
         try:
             for number in range(1, step.args["count"] + 1):

@@ -79,6 +79,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> ScenarioFi
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     """Signals that a guard refused fail the test that they were sent in."""
+    __tracebackhide__ = True
     try:
         yield
     except Exception as failure:
@@ -205,7 +206,8 @@ def runcoord_pid_reuse(runcoord_process_tree: ProcessTree) -> PidReuse:
     """Gives the pid of a simulated process to a stranger: ``stranger = runcoord_pid_reuse("worker")``.
 
     The process has ended and was reaped. The stranger began in the same clock tick, so that pid and start
-    time are equal; ``same_tick=False`` makes it a later one. The test fails when it is signalled.
+    time are equal; ``same_tick=False`` makes it a later one. The test fails when it is signalled. While
+    another process is in the group or session that it began, nobody can have its pid: ``ValueError``.
     """
     return runcoord_process_tree.reuse
 

@@ -141,6 +141,19 @@ def test_a_command_that_does_not_end_in_time_is_terminated(runcoord_process_tree
 # --- code that looks by psutil ---
 
 
+def test_what_outlives_a_wait_of_psutil_can_be_killed(runcoord_process_tree: ProcessTree) -> None:
+    tree = runcoord_process_tree({"agent": {"children": ["tool", {"deaf": {"ignores": ["TERM"]}}]}})
+    agent = psutil.Process(tree["agent"].pid)
+    everybody = [agent, *agent.children(recursive=True)]
+    for each in everybody:
+        each.terminate()
+    _gone, alive = psutil.wait_procs(everybody, timeout=3)
+    assert [each.pid for each in alive] == [tree["deaf"].pid]
+    alive[0].kill()  # psutil has closed the descriptor that it waited on
+    assert tree["deaf"].signals == ["SIGTERM", "SIGKILL"]
+    assert tree.alive == []
+
+
 def test_psutil_sees_the_tree_and_each_change_of_it(runcoord_process_tree: ProcessTree) -> None:
     tree = runcoord_process_tree(
         {"server": {"children": ["worker", {"daemon": {"double_fork": True, "program": "daemond"}}]}}
@@ -202,6 +215,21 @@ def test_psutil_sees_that_a_later_stranger_is_another_process(
     assert not worker.is_running()
     with pytest.raises(psutil.NoSuchProcess):
         worker.kill()
+
+
+def test_a_pid_whose_group_lives_on_is_not_given_out_anew(
+    runcoord_process_tree: ProcessTree, runcoord_pid_reuse: PidReuse
+) -> None:
+    tree = runcoord_process_tree({"server": {"own_group": True, "children": ["worker"]}})
+    with pytest.raises(
+        ValueError, match=r"'server' cannot be given out anew while there is worker.*\.exit\(\)"
+    ):
+        runcoord_pid_reuse("server")
+    assert tree.alive == ["server", "worker"]
+    tree["worker"].exit()
+    os.kill(tree["server"].pid, signal.SIGKILL)
+    stranger = runcoord_pid_reuse("server")
+    assert stranger.pid == tree["server"].pid
 
 
 # --- a reboot ---
@@ -313,7 +341,29 @@ def test_a_refused_signal_fails_the_test_though_its_code_goes_on(pytester: pytes
     )
     result = run()
     result.assert_outcomes(failed=2)
-    result.stdout.fnmatch_lines(["*StrangerSignalled: SIGTERM to stranger (pid *), a stranger*"])
+    told = "*StrangerSignalled: SIGTERM to stranger (pid *), a stranger (by *.py:6, in clean_up)"
+    result.stdout.fnmatch_lines([told])
+    result.stdout.no_fnmatch_line("*guard.check()*")
+
+
+def test_a_refusal_that_fails_the_test_itself_is_said_once_and_at_its_line(
+    pytester: pytest.Pytester, run: Run
+) -> None:
+    pytester.makepyfile(
+        """
+        import os
+
+        def test_it(runcoord_process_tree):
+            os.kill(runcoord_process_tree.stranger("shell").pid, 15)
+        """
+    )
+    result = run()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [">*os.kill(*", "E *SignalRefused: SIGTERM to shell (pid *), a stranger. Nothing was sent."]
+    )
+    result.stdout.no_fnmatch_line("*Signals that were refused: *")
+    result.stdout.no_fnmatch_line("*self._require_owned*")
 
 
 # --- the guard alone ---
@@ -397,5 +447,5 @@ def test_a_name_that_is_taken_is_refused(runcoord_process_tree: ProcessTree, tmp
     with pytest.raises(ValueError, match="already"):
         runcoord_process_tree({"other": {"children": ["worker"]}})
     assert runcoord_process_tree.alive == ["worker"]
-    with pytest.raises(KeyError, match="no process 'nobody'"):
+    with pytest.raises(KeyError, match="no process 'nobody' in this simulation; there are worker\""):
         runcoord_process_tree["nobody"]

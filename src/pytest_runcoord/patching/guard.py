@@ -11,12 +11,16 @@ from __future__ import annotations
 
 import errno
 import os
+import sys
 from dataclasses import dataclass, field
+from pathlib import PurePath
 
 from pytest_runcoord.patching import real_processes
 
 MAX_VIOLATIONS = 100
 """Refused signals that are kept; a loop that signals a stranger need not fill the memory."""
+BETWEEN = ("pytest_runcoord.", "psutil.", "subprocess.", "asyncio.")
+"""Modules that pass a signal on for somebody: the one to look at is who called them."""
 
 
 class SignalRefused(PermissionError):
@@ -43,7 +47,7 @@ class KillGuard:
     """What was refused, in words."""
     sent: list[tuple[int, int]] = field(default_factory=list)
     """Real signals that were let through: pid and number."""
-    before: frozenset[int] = field(default_factory=real_processes.everybody)
+    before: frozenset[int] = field(default_factory=real_processes.everybody, repr=False)
     """Real pids that were there when the guard began."""
     _allowed: set[int] = field(default_factory=set)
 
@@ -57,6 +61,7 @@ class KillGuard:
 
     def check(self) -> None:
         """Raise :class:`StrangerSignalled` when anything was refused, and forget it."""
+        __tracebackhide__ = True
         refused, self.violations = self.violations, []
         if refused:
             more = f" and {len(refused) - 10} more" if len(refused) > 10 else ""
@@ -65,13 +70,15 @@ class KillGuard:
     def note_on(self, failure: BaseException) -> None:
         """Say on another failure of the test what was refused, and forget it."""
         refused, self.violations = self.violations, []
+        if isinstance(failure, SignalRefused) and len(refused) == 1:
+            return  # the failure says it already
         if refused:
             failure.add_note(f"Signals that were refused: {'; '.join(refused[:10])}")
 
     def refuse(self, what: str) -> SignalRefused:
-        """Note a violation; gives the error to raise."""
+        """Note a violation, and whose line it was; gives the error to raise."""
         if len(self.violations) < MAX_VIOLATIONS:
-            self.violations.append(what)
+            self.violations.append(what + _whose_line())
         return SignalRefused(f"{what}. Nothing was sent.")
 
     def owns(self, pid: int) -> bool:
@@ -83,3 +90,12 @@ class KillGuard:
     def was_allowed(self, pid: int) -> bool:
         """Whether :meth:`allow` named it."""
         return pid in self._allowed
+
+
+def _whose_line() -> str:
+    """Where the code stands that signals: it may swallow the error, and then no traceback says so."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and f"{frame.f_globals.get('__name__', '')}.".startswith(BETWEEN):
+        frame = frame.f_back
+    code = frame.f_code
+    return f" (by {PurePath(code.co_filename).name}:{frame.f_lineno}, in {code.co_name})"

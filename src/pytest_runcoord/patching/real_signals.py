@@ -24,6 +24,7 @@ class RealSignals:
 
     def kill(self, pid: int, number: int) -> None:
         """:func:`os.kill` for a real target."""
+        __tracebackhide__ = True
         number = int(number)
         if pid == os.getpid() and self._harmless_to_us(number):
             self._pass(lambda: real_processes._kill(pid, number), pid, number)
@@ -37,10 +38,14 @@ class RealSignals:
             self._pass(lambda: real_processes._kill(pid, number), pid, number)
             return
         if pid in self._guard.before or not self._pass_descendant(pid, number):
-            raise self._guard.refuse(f"{signal_name(number)} to process {pid}, which the test did not start")
+            raise self._guard.refuse(
+                f"{signal_name(number)} to process {pid}, which is no descendant that the test started "
+                "(if it is the test's own: guard.allow(pid))"
+            )
 
     def killpg(self, group: int, number: int) -> None:
         """:func:`os.killpg` for a real group: each member must be the test's own."""
+        __tracebackhide__ = True
         number = int(number)
         if group <= 1 or group == os.getpgrp():
             raise self._guard.refuse(f"{signal_name(number)} to {_group_meaning(group)}")
@@ -50,13 +55,14 @@ class RealSignals:
         for pid in members:
             if number and not self._guard.owns(pid):
                 raise self._guard.refuse(
-                    f"{signal_name(number)} to group {group}, in which is process {pid}, which the test did "
-                    "not start"
+                    f"{signal_name(number)} to group {group}, in which is process {pid}, which is no "
+                    "descendant that the test started (if it is the test's own: guard.allow(pid))"
                 )
         self._pass(lambda: _real_killpg(group, number), -group, number)
 
     def through_descriptor(self, pidfd: int, number: int) -> None:
         """Refuse a signal through a real pidfd to what is not the test's own."""
+        __tracebackhide__ = True
         pid = real_processes.pid_behind(pidfd)
         if number and pid is not None and not self._guard.owns(pid):
             raise self._guard.refuse(f"{signal_name(number)} to {_meaning(pid)} through a descriptor")

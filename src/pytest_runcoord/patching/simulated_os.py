@@ -7,6 +7,7 @@ import os
 import select
 import signal
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -76,6 +77,7 @@ class SimulatedOs:
         return self.table.at(self.own.place, pid)
 
     def _require_owned(self, process: SimProcess, number: int) -> None:
+        __tracebackhide__ = True
         if number and not process.run:
             raise self.guard.refuse(
                 f"{signal_name(number)} to {process.label} (pid {process.pid}), a stranger"
@@ -90,6 +92,7 @@ class SimulatedOs:
     # --- signals ---
 
     def kill(self, pid: int, number: int, /) -> None:
+        __tracebackhide__ = True
         number = int(number)
         if pid < -1:
             self.killpg(-pid, number)
@@ -104,6 +107,7 @@ class SimulatedOs:
 
     def _kill_real(self, pid: int, number: int) -> None:
         """Nobody in the table: a real child of the test, the test itself, or a pid that nobody has."""
+        __tracebackhide__ = True
         if pid > 1 and pid != os.getpid() and not real_processes.descends_from_us(pid):
             if number and pid in real_processes.everybody():
                 raise self.guard.refuse(f"{signal_name(number)} to the real process {pid}")
@@ -111,6 +115,7 @@ class SimulatedOs:
         self.real.kill(pid, number)
 
     def killpg(self, group: int, number: int, /) -> None:
+        __tracebackhide__ = True
         number = int(number)
         members = [each for each in self.table.here(self.own.place) if each.group == group]
         if self.own in members or group <= 1 or not members:
@@ -139,6 +144,7 @@ class SimulatedOs:
         return read_end
 
     def pidfd_send_signal(self, pidfd: int, number: int, siginfo: None = None, flags: int = 0, /) -> None:
+        __tracebackhide__ = True
         number, process = int(number), self.behind(pidfd)
         if process is None:
             self._send_real(pidfd, number, flags)
@@ -180,7 +186,8 @@ class SimulatedOs:
     def _tell(self, descriptor: _Descriptor) -> None:
         if descriptor.process.ended and not descriptor.told:
             descriptor.told = True
-            os.write(descriptor.write_end, b"\0")
+            with suppress(BrokenPipeError):  # who opened it has closed it, and waits no more
+                os.write(descriptor.write_end, b"\0")
 
     # --- families ---
 

@@ -13,7 +13,7 @@ from pytest_runcoord.patching import real_processes
 from pytest_runcoord.patching.guard import KillGuard
 from pytest_runcoord.patching.patched import simulated
 from pytest_runcoord.patching.popen import OWNED, Program, Programs
-from pytest_runcoord.patching.simulated_os import FIRST_PID, LAST_PID, SimulatedOs
+from pytest_runcoord.patching.simulated_os import BY, FIRST_PID, LAST_PID, SimulatedOs
 from pytest_runcoord.processes import Life, SignalSent, SimProcess, SimTable, signal_name
 from pytest_runcoord.processes.plans import Plan, plans_from, plant
 from runcoord.testing import ManualClock
@@ -137,8 +137,12 @@ class ProcessTree:
         ]
 
     def reuse(self, name: str, *, same_tick: bool = True, stranger: str = "stranger") -> Simulated:
-        """The process ends and is reaped, and a stranger gets its pid; see ``runcoord_pid_reuse``."""
+        """The process ends and is reaped, and a stranger gets its pid; see ``runcoord_pid_reuse``.
+
+        ``ValueError`` while another process is in the group or the session that it began: no kernel gives out
+        its number before they have ended."""
         process = self._find(name)
+        self._require_free_number(process)
         self.table.exit(process, -int(signal.SIGKILL))
         self.table.reap(process)
         start = process.start if same_tick else None
@@ -155,9 +159,23 @@ class ProcessTree:
     def _find(self, name: str) -> SimProcess:
         found = self.table.labelled.get(name)
         if found is None:
-            known = ", ".join(sorted(self.table.labelled)) or "none"
-            raise KeyError(f"there is no process {name!r} in this simulation, which has {known}")
+            others = sorted(each for each in self.table.labelled if each != BY)
+            known = f"there are {', '.join(others)}" if others else "there is none yet"
+            raise KeyError(f"there is no process {name!r} in this simulation; {known}")
         return found
+
+    def _require_free_number(self, process: SimProcess) -> None:
+        members = [
+            each
+            for each in self.table.here(process.place)
+            if each is not process and process.pid in (each.group, each.session)
+        ]
+        if members:
+            names = ", ".join(each.label for each in members)
+            raise ValueError(
+                f"the pid of {process.label!r} cannot be given out anew while there is {names}, in the group "
+                f"or session that it began: end that first, as tree[{members[0].label!r}].exit() does"
+            )
 
     def _require_new(self, plan: Plan) -> None:
         if plan.name in self.table.labelled and not self.table.labelled[plan.name].ended:

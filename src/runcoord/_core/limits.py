@@ -216,6 +216,9 @@ LAUNCH_SECONDS = 30.0
 REPORT_SECONDS = 10.0
 """Longest wait for a teardown's report above the time that the teardown itself may take. Then the shim is
 taken for broken, and killed."""
+WITHOUT_SHIM_SECONDS = 30.0
+"""Longest teardown of a run whose shim is gone, above its grace: killing with its scans (14 s), the same for the
+command's group (12 s), and looks. The system may never answer a look at a process; then nobody is waited for."""
 SHIM_END_SECONDS = 2.0
 """Longest wait for a shim that has nothing left to do to be gone."""
 MAX_CONTROL_LINE_BYTES = 32 * 2**20
@@ -263,6 +266,33 @@ GIT_LOCK_LOOKS = 3
 """Looks at an unheld lock: git closes a lock just before it renames it, so one look may come in between."""
 GIT_LOCK_LOOK_SECONDS = 0.05
 """Time between two looks at an unheld lock."""
+
+# --- run folders ---
+MAX_STATE_FILE_BYTES = 2**20
+"""Size of a state file or tombstone that is read (origin). A larger one is refused."""
+MAX_JSON_DEPTH = 32
+"""Objects and lists inside of each other in such a file: those that are known have none."""
+MAX_NUMBER_CHARACTERS = 400
+"""Digits of one number in it: every float can be written with fewer, and reading more takes quadratic time."""
+MAX_CLOCK_SKEW_SECONDS = 86_400.0
+"""How far ahead of the clock a time in a folder may be: a day, for a clock or time zone that was set wrong.
+A time further ahead, or before 1970, is left out."""
+FOLDER_NOTES = 20
+"""What an import notes about one folder; the rest is counted."""
+REDACTION_WINDOW = 4
+"""Text of a field is cut to so many times its limit before it is redacted, so that neither takes longer for
+more text, and what is cut off after it cannot split a credential that begins within the limit."""
+MAX_LAYOUT_TEXT_CHARACTERS = 200
+"""One name, key or word of a layout: it fits every file system as one component."""
+MAX_LAYOUT_NAMES = 100
+"""Words for outcomes in a layout: more is no list that a person wrote."""
+FOLDER_ENTRIES_LOOKED_AT = 2_000_000
+"""Entries of one root that are looked at: a second. A root with more has names that may be missing, and is
+said to."""
+MAX_REMOVED_ENTRIES = 10_000
+"""Files and directories in a folder that pruning removes. One with more is left, and named."""
+MAX_REMOVED_DEPTH = 32
+"""Directories inside of each other in a folder that pruning removes: each is held open meanwhile."""
 
 # --- recovery of processes ---
 MAX_RECORDED_PROCESSES = 1_000

@@ -178,13 +178,18 @@ def test_a_signal_that_was_ignored_from_the_beginning_stays_ignored(place: Place
     assert finished(process).code == 4
 
 
-def test_ctrl_c_while_the_program_is_still_being_loaded_shows_no_stack_trace(place: Place) -> None:
+@pytest.mark.parametrize(
+    ("words", "last"), [(("runs",), "app"), (("run", "--no-git", "--", "true"), "run_invocation")]
+)
+def test_ctrl_c_while_the_program_is_still_being_loaded_shows_no_stack_trace(
+    place: Place, words: tuple[str, ...], last: str
+) -> None:
     class_that_interrupts = "type('I', (), {'find_spec': find})"
     code = (
         "import sys; from runcoord.cli import main\n"
         "def find(name, path=None, target=None):\n"
-        "    if name == 'runcoord.cli.app': raise KeyboardInterrupt\n"
-        f"sys.meta_path.insert(0, {class_that_interrupts}); main()"
+        f"    if name == 'runcoord.cli.{last}': raise KeyboardInterrupt\n"
+        f"sys.meta_path.insert(0, {class_that_interrupts}); sys.argv[1:] = {words!r}; main()"
     )
     done = subprocess.run(
         [sys.executable, "-c", code],

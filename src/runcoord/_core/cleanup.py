@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Collection, Sequence
-from dataclasses import replace
 
 from runcoord._core.evolving import evolved
 from runcoord._core.identity import ProcessIdentity, is_pid
@@ -31,7 +30,7 @@ from runcoord._core.model import Cleanup, CleanupState, Instant, Survivor
 from runcoord._core.records import RecordedProcess, Role, Teardown
 from runcoord._core.teardown import LEFT, Fate, Membership, ProcessReport, Scan, Scope, TeardownReport
 from runcoord._core.texts import storable
-from runcoord._core.values import value
+from runcoord._core.values import replace, value
 
 UNSEEN = "what else the run has started cannot be seen from here"
 

@@ -1,8 +1,7 @@
-"""The group of all commands, and the one place where an invocation ends: with its answer, error and code."""
+"""The group of all commands."""
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Mapping, Sequence
 from importlib import import_module
@@ -10,21 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from runcoord import RuncoordError, __version__
-from runcoord.cli.failures import (
-    MEANINGS,
-    Exit,
-    Failure,
-    OutputFailed,
-    click_failure,
-    failure_of,
-    internal_failure,
-    interrupted,
-    output_failure,
-    usage_failure,
-)
-from runcoord.cli.output import tolerate_unencodable
-from runcoord.cli.session import Session, global_options
+from runcoord import __version__
+from runcoord.cli.ending import ended
+from runcoord.cli.failures import MEANINGS, Exit, click_failure, interrupted, usage_failure
+from runcoord.cli.global_options import global_options
+from runcoord.cli.session import Session
 
 if TYPE_CHECKING:
     from runcoord.cli import contributed
@@ -139,22 +128,17 @@ class App(click.Group):
         arguments = list(sys.argv[1:] if args is None else args)
         name = prog_name or "runcoord"
         self._main_shell_completion(extra, name, complete_var)
-        tolerate_unencodable()
         session = obj or Session()
         # Known before anything is parsed, so that a command line that is not understood is answered in kind.
         ours = arguments[: arguments.index("--")] if "--" in arguments else arguments
         session.output.json = "--json" in ours
-        try:
-            code = self._ended(arguments, name, session, extra)
-        except BrokenPipeError:
-            _close_quietly()
-            code = Exit.PIPE_CLOSED
+        code = ended(session, lambda: self._invoked(arguments, name, session, extra))
         if standalone_mode:
             sys.exit(code)
         return code
 
-    def _ended(self, args: list[str], name: str, session: Session, extra: dict[str, Any]) -> int:
-        failure: Failure
+    def _invoked(self, args: list[str], name: str, session: Session, extra: dict[str, Any]) -> int:
+        """The exit code; what click raises is told here, everything else where the invocation ends."""
         try:
             with self.make_context(name, args, obj=session, **extra) as ctx:
                 self.invoke(ctx)
@@ -162,26 +146,12 @@ class App(click.Group):
                 return Exit.DONE
         except click.exceptions.Exit as end:
             return end.exit_code
-        except RuncoordError as error:
-            failure = failure_of(error)
         except click.UsageError as error:
             failure = usage_failure(error)
         except click.ClickException as error:
             failure = click_failure(error)
-        except (KeyboardInterrupt, EOFError, click.Abort):
+        except click.Abort:
             failure = interrupted(session.changes)
-        except OutputFailed as error:
-            _close_quietly()
-            failure = output_failure(error, session.changes)
-        except BrokenPipeError:
-            raise
-        except Exception as error:  # noqa: BLE001 - the outermost frame: a fault is told, with its trace and its own code
-            import traceback
-
-            trace = traceback.format_exc()
-            if not session.json:
-                sys.stderr.write(trace)
-            failure = internal_failure(error, trace)
         session.output.failure(failure)
         return int(failure.exit)
 
@@ -199,14 +169,3 @@ def _without_command(ctx: click.Context) -> None:
         if not ctx.find_object(Session).json:  # type: ignore[union-attr]
             click.echo(ctx.get_help(), err=True)
         raise click.UsageError("no command was given", ctx)
-
-
-def _close_quietly() -> None:
-    """What is still buffered cannot be written: it goes nowhere, and the interpreter has nothing to say."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    try:
-        os.dup2(nowhere, sys.stdout.fileno())
-    except (OSError, ValueError, AttributeError):  # no real stream
-        return
-    finally:
-        os.close(nowhere)

@@ -18,7 +18,7 @@ from typing import Any, Protocol
 import click
 
 from runcoord._core.values import value
-from runcoord.cli.session import global_options
+from runcoord.cli.global_options import global_options
 from runcoord.cli.wording import one_line
 from runcoord.errors import InvalidConfiguration
 

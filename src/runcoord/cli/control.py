@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import click
 
 from runcoord import Coordinator, EventState, Happened, Run, State, StoreError, SweepReport
 from runcoord._clock import SystemSleeper
 from runcoord._core.limits import MAX_LIST, STOP_POLL_SECONDS
+from runcoord._core.values import replace
 from runcoord.cli import documents
 from runcoord.cli.failures import Exit, failure_of
+from runcoord.cli.global_options import UTF8, RuncoordCommand, pass_session
 from runcoord.cli.lengths import Length
-from runcoord.cli.session import UTF8, RuncoordCommand, Session, instant, leave, pass_session
+from runcoord.cli.session import Session, instant, leave
 from runcoord.cli.wording import ago, counted, duration, printable
 
 MAX_WAIT_SECONDS = 86_400.0

@@ -9,7 +9,8 @@ import click
 from runcoord import BadRow, Coordinator, Event, EventList, EventState, Instant
 from runcoord._core.values import value
 from runcoord.cli import documents, paging
-from runcoord.cli.session import UTF8, RuncoordCommand, Session, instant, pass_session
+from runcoord.cli.global_options import UTF8, RuncoordCommand, pass_session
+from runcoord.cli.session import Session, instant
 from runcoord.cli.wording import counted, printable
 
 MAX_SEQ = 2**63 - 1

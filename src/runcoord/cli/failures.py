@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
-from typing import Any
-
-import click
 
 from runcoord import Happened, Refused, RuncoordError
 from runcoord._core.values import field, value
+
+TYPE_CHECKING = False  # that of typing, the loading of which takes longer than all that is done here
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    import click
 
 
 class Exit(enum.IntEnum):

@@ -7,14 +7,16 @@ import math
 import os
 import re
 import sys
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, TextIO
 
 from runcoord import Happened
 from runcoord.cli.failures import Failure, OutputFailed
 from runcoord.cli.wording import is_harmless, printable
 
+TYPE_CHECKING = False  # that of typing, the loading of which takes longer than all that is done here
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any, TextIO
+
     from rich.text import Text
 
 _BEYOND_ASCII = re.compile(r"[^\n\x20-\x7e]")

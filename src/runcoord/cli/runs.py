@@ -9,8 +9,9 @@ import click
 from runcoord import Instant, Run, RunList, State
 from runcoord.cli import documents, paging
 from runcoord.cli.failures import Exit, Failure
+from runcoord.cli.global_options import UTF8, RuncoordCommand, pass_session
 from runcoord.cli.portrait import Portrait
-from runcoord.cli.session import UTF8, RuncoordCommand, Session, instant, leave, pass_session
+from runcoord.cli.session import Session, instant, leave
 from runcoord.cli.wording import counted
 
 

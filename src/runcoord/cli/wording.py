@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import unicodedata
-from datetime import UTC, datetime
 
 _NAMED_ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _JOINERS = "\u200c\u200d"
@@ -78,6 +77,8 @@ def ago(seconds: float) -> str:
 
 def local_time(wall: float) -> str:
     """A moment (seconds since 1970) in local time with its offset: ``2026-01-31 14:05:03 +01:00``."""
+    from datetime import UTC, datetime
+
     try:
         moment = datetime.fromtimestamp(wall, UTC).astimezone()
     except (OverflowError, ValueError, OSError):
@@ -93,6 +94,8 @@ def iso_time(wall: float | None) -> str | None:
     """
     if wall is None:
         return None
+    from datetime import UTC, datetime
+
     try:
         moment = datetime.fromtimestamp(wall, UTC)
     except (OverflowError, ValueError, OSError):

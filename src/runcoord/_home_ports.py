@@ -46,6 +46,15 @@ class RefusalKind(enum.StrEnum):
     UNREADABLE = "unreadable"
     """Any other error of the system; the reason names it."""
 
+    @property
+    def passing(self) -> bool:
+        """Whether it may be over without any change of the folder, so that each pass should try again: a disk
+        that failed, no descriptor left, another user who imports."""
+        return self in _PASSING
+
+
+_PASSING = frozenset({RefusalKind.UNREADABLE, RefusalKind.DENIED, RefusalKind.SWAPPED})
+
 
 class FolderRefused(Exception):
     """Something of a home was not read or written. Not an error of the caller: whoever imports counts it,

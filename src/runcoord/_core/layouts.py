@@ -11,6 +11,55 @@ from runcoord._core.values import names_of, value
 from runcoord.errors import InvalidRequest
 
 
+def _require_outcomes(outcomes: object) -> None:
+    problem = "it is a tuple of pairs of a word and an Outcome"
+    if not isinstance(outcomes, tuple) or len(outcomes) > MAX_LAYOUT_NAMES:
+        raise _wrong("layout", "outcomes", outcomes, problem)
+    for pair in outcomes:
+        if not (isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[1], Outcome)):
+            raise _wrong("layout", "outcomes", pair, problem)
+        _require_texts("outcomes", {"word": pair[0]})
+    lacking = [outcome for outcome in Outcome if outcome not in {outcome for _, outcome in outcomes}]
+    if lacking:
+        raise _wrong("layout", "outcomes", lacking[0], "each outcome needs a word, to be written down")
+
+
+def _require_keys(what: str, keys: StateKeys | TombstoneKeys) -> None:
+    given = {name: getattr(keys, name) for name in names_of(type(keys))}
+    _require_texts(what, {name: key for name, key in given.items() if key != ""})
+    used = [key for key in given.values() if key]
+    for name, key in given.items():
+        if key and used.count(key) > 1:
+            raise _wrong(what, name, key, "each needs a key of its own")
+
+
+def _require_component(field: str, name: object) -> None:
+    """One part of a path that stays in its directory, on every system."""
+    _require_texts("layout", {field: name})
+    if name in {".", ".."} or any(character in str(name) for character in "/\\:"):
+        raise _wrong("layout", field, name, "it is a plain name without '/', '\\', ':' and not '.' or '..'")
+
+
+def _require_texts(what: str, texts: Mapping[str, object]) -> None:
+    for field, text in texts.items():
+        if not isinstance(text, str) or not text or len(text) > MAX_LAYOUT_TEXT_CHARACTERS:
+            problem = f"it is text of 1 to {MAX_LAYOUT_TEXT_CHARACTERS} characters"
+        elif not text.isprintable():
+            problem = "it has characters that cannot be printed"
+        else:
+            continue
+        raise _wrong(what, field, text, problem)
+
+
+def _wrong(what: str, field: str, value: object, problem: str) -> InvalidRequest:
+    shown = repr(value)
+    return InvalidRequest(
+        f"{field} {shown if len(shown) <= 80 else shown[:80] + '…'} in the {what}: {problem}",
+        remedy="Correct the layout.",
+        field=field,
+    )
+
+
 @value
 class StateKeys:
     """Keys of the state file, a JSON object. An empty one: that project has no such field."""
@@ -150,52 +199,3 @@ def _require_table(what: str, table: object, names: tuple[str, ...]) -> Mapping[
                 what, str(name), table[name], f"there is no such entry; there are {', '.join(names)}"
             )
     return table
-
-
-def _require_outcomes(outcomes: object) -> None:
-    problem = "it is a tuple of pairs of a word and an Outcome"
-    if not isinstance(outcomes, tuple) or len(outcomes) > MAX_LAYOUT_NAMES:
-        raise _wrong("layout", "outcomes", outcomes, problem)
-    for pair in outcomes:
-        if not (isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[1], Outcome)):
-            raise _wrong("layout", "outcomes", pair, problem)
-        _require_texts("outcomes", {"word": pair[0]})
-    lacking = [outcome for outcome in Outcome if outcome not in {outcome for _, outcome in outcomes}]
-    if lacking:
-        raise _wrong("layout", "outcomes", lacking[0], "each outcome needs a word, to be written down")
-
-
-def _require_keys(what: str, keys: StateKeys | TombstoneKeys) -> None:
-    given = {name: getattr(keys, name) for name in names_of(type(keys))}
-    _require_texts(what, {name: key for name, key in given.items() if key != ""})
-    used = [key for key in given.values() if key]
-    for name, key in given.items():
-        if key and used.count(key) > 1:
-            raise _wrong(what, name, key, "each needs a key of its own")
-
-
-def _require_component(field: str, name: object) -> None:
-    """One part of a path that stays in its directory, on every system."""
-    _require_texts("layout", {field: name})
-    if name in {".", ".."} or any(character in str(name) for character in "/\\:"):
-        raise _wrong("layout", field, name, "it is a plain name without '/', '\\', ':' and not '.' or '..'")
-
-
-def _require_texts(what: str, texts: Mapping[str, object]) -> None:
-    for field, text in texts.items():
-        if not isinstance(text, str) or not text or len(text) > MAX_LAYOUT_TEXT_CHARACTERS:
-            problem = f"it is text of 1 to {MAX_LAYOUT_TEXT_CHARACTERS} characters"
-        elif not text.isprintable():
-            problem = "it has characters that cannot be printed"
-        else:
-            continue
-        raise _wrong(what, field, text, problem)
-
-
-def _wrong(what: str, field: str, value: object, problem: str) -> InvalidRequest:
-    shown = repr(value)
-    return InvalidRequest(
-        f"{field} {shown if len(shown) <= 80 else shown[:80] + '…'} in the {what}: {problem}",
-        remedy="Correct the layout.",
-        field=field,
-    )

@@ -48,7 +48,7 @@ class Coordinator(RunVerbs, Commands):
         owner: str,
         settings: Settings,
         destinations: dict[str, Destination] | None,
-        folders: Path | None = None,
+        folders: str | None = None,
     ) -> None:
         clock = ports.clock or SystemClock()
         table = ports.processes

@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 import re
 import time
-from pathlib import Path
 
-BOOT_ID_PATH = Path("/proc/sys/kernel/random/boot_id")
-TIME_NAMESPACE_PATH = Path("/proc/self/ns/time")
+BOOT_ID_PATH = "/proc/sys/kernel/random/boot_id"
+TIME_NAMESPACE_PATH = "/proc/self/ns/time"
 
 
 class SystemClock:
@@ -42,12 +41,13 @@ class SystemClock:
 
 def _boot_id() -> str:
     try:
-        boot = BOOT_ID_PATH.read_text().strip()
+        with open(BOOT_ID_PATH, encoding="ascii", errors="replace") as file:
+            boot = file.read().strip()
     except OSError:
         return f"process-{os.getpid()}-{_chance(16)}"
     try:
         # A time namespace has boottimes of its own: the same as another boot.
-        return f"{boot} {TIME_NAMESPACE_PATH.readlink()}"
+        return f"{boot} {os.readlink(TIME_NAMESPACE_PATH)}"
     except OSError:
         return boot
 

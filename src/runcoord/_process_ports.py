@@ -5,13 +5,14 @@ Public through :mod:`runcoord.ports`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Protocol
 
 from runcoord._core.identity import Habitat, ProcessIdentity
+from runcoord._core.launch_order import LaunchOrder as LaunchOrder
 from runcoord._core.looks import Guarantees, Look
-from runcoord._core.teardown import Membership, Scan, Scope, TeardownReport
-from runcoord._core.values import field, value
+from runcoord._core.teardown import Membership, Scan, TeardownReport
+from runcoord._core.values import value
 
 
 class PinnedProcess(Protocol):
@@ -111,27 +112,6 @@ class Processes(Protocol):
         """Wait until all of them have ended, or ``seconds`` are over; returns at once when there are none.
         May return earlier, so whoever calls looks again. Told by the system, not by asking again and again,
         wherever it can tell."""
-
-
-@value
-class LaunchOrder:
-    """What to execute, as it was asked for and prepared."""
-
-    argv: tuple[str, ...]
-    executable: str
-    """The file itself, looked up before."""
-    directory: str
-    environment: Mapping[str, str] = field(repr=False)
-    """Whole; with the cookie line and the depth in it."""
-    cookie: str
-    """The last of the line."""
-    terminal: bool = False
-    """Hand the terminal on: the tree stays in the caller's session, its group becomes the foreground one."""
-    scope: Scope = Scope.TREE
-    grace: float = 5.0
-    """Seconds that the tree has to end when its coordinator dies."""
-    last_words: str = ""
-    """File into which the shim writes how the command ended when nobody can be told. Empty: nowhere."""
 
 
 @value

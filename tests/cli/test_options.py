@@ -208,7 +208,16 @@ def test_an_invocation_that_opens_no_store_loads_a_handful_of_our_modules() -> N
         for name in ("_core", "_core.texts", "_core.values", "_late", "_log", "_version", "cli", "errors")
     } | {
         f"runcoord.cli.{name}"
-        for name in ("app", "ending", "failures", "global_options", "output", "session", "wording")
+        for name in (
+            "app",
+            "default_store",
+            "ending",
+            "failures",
+            "global_options",
+            "output",
+            "session",
+            "wording",
+        )
     }
 
 

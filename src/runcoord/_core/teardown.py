@@ -9,20 +9,12 @@ import enum
 from collections.abc import Collection
 
 from runcoord._core.identity import ProcessIdentity
+from runcoord._core.scope import Scope as Scope
 from runcoord._core.values import value
 
 TYPE_CHECKING = False  # that of typing, which is not loaded for the process that a run hangs on
 if TYPE_CHECKING:
     from typing import Any
-
-
-class Scope(enum.StrEnum):
-    """How far a teardown reaches."""
-
-    TREE = "tree"
-    """Everything that can be found of the run: group, session, descendants, cookie."""
-    GROUP = "group"
-    """The process group of the run's first process alone."""
 
 
 class Found(enum.StrEnum):

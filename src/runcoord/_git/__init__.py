@@ -22,8 +22,7 @@ reports         what differs, and what was done about it
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+TYPE_CHECKING = False  # that of typing, the loading of which takes longer than all that is done here
 if TYPE_CHECKING:
     from runcoord._git.environment import scrubbed
     from runcoord._git.manifest import load

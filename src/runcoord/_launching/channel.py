@@ -7,9 +7,12 @@ import os
 import select
 import threading
 import time
-from typing import Any
 
 from runcoord._shim.control import Lines
+
+TYPE_CHECKING = False  # that of typing, the loading of which takes longer than all that is done here
+if TYPE_CHECKING:
+    from typing import Any
 
 LONGEST_WAIT_SECONDS = 3600.0
 """Of one call to the system, which takes no more than 24 days; whoever waits looks again."""

@@ -7,22 +7,30 @@ import errno
 import fcntl
 import os
 import signal
-import socket
 import subprocess
 import sys
-from collections.abc import Iterator
-from pathlib import Path
 
 from runcoord import _shim
+from runcoord._core.limits import SHIM_END_SECONDS
 from runcoord._core.lineage import COOKIE_VARIABLE
 from runcoord._launching.channel import Channel
-from runcoord._launching.terminal import Terminal
-from runcoord._launching.tree import ShimTree
-from runcoord._processes import open_processes
 from runcoord.errors import LaunchFailed
-from runcoord.ports import LaunchOrder, Processes, Tree
 
-START = Path(_shim.__file__).with_name("start.py")
+TYPE_CHECKING = False  # that of typing, the loading of which takes longer than all that is done here
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from socket import socketpair
+
+    from runcoord._core.launch_order import LaunchOrder
+    from runcoord._launching.terminal import Terminal
+    from runcoord.ports import Processes, Tree
+else:
+    try:
+        from _socket import socketpair  # all that is needed of it
+    except ImportError:
+        from socket import socketpair
+
+START = os.path.join(os.path.dirname(_shim.__file__), "start.py")
 LOWEST_DESCRIPTOR = 10
 """The socket's descriptors are not to be taken for standard streams, nor for those that shells number."""
 
@@ -43,10 +51,8 @@ class ShimLauncher:
                 " hangs on",
                 remedy="Set sys.executable to the path of one.",
             )
-        terminal = Terminal.open() if order.terminal else None
+        terminal = _terminal() if order.terminal else None
         try:
-            if self._processes is None:
-                self._processes = open_processes()
             channel, process = _started(order, "terminal" if terminal else "session")
         except OSError as error:
             if terminal is not None:
@@ -56,17 +62,47 @@ class ShimLauncher:
                 remedy="Look at the limits of this process (ulimit -a).",
                 errno=error.errno,
             ) from error
-        return ShimTree(order, self._processes, channel, process, terminal)
+        return self._tree(order, channel, process, terminal)
+
+    def _tree(
+        self,
+        order: LaunchOrder,
+        channel: Channel,
+        process: subprocess.Popen[bytes],
+        terminal: Terminal | None,
+    ) -> Tree:
+        """What is needed to talk to the shim is loaded while that is starting."""
+        try:
+            from runcoord._launching.tree import ShimTree
+
+            if self._processes is None:
+                from runcoord._processes import open_processes
+
+                self._processes = open_processes()
+            return ShimTree(order, self._processes, channel, process, terminal)
+        except BaseException:  # a signal, most likely: with its lifeline the shim ends
+            channel.close()
+            if terminal is not None:
+                terminal.close()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(SHIM_END_SECONDS)
+            raise
+
+
+def _terminal() -> Terminal | None:
+    from runcoord._launching.terminal import Terminal
+
+    return Terminal.open()
 
 
 def _started(order: LaunchOrder, mode: str) -> tuple[Channel, subprocess.Popen[bytes]]:
-    ours, theirs = socket.socketpair()
-    with ours, theirs:
-        channel = Channel(_moved(ours))
+    ours, theirs = socketpair()
+    try:
+        channel = Channel(_moved(ours.fileno()))
         try:
-            far = _moved(theirs)
+            far = _moved(theirs.fileno())
             try:
-                command = [sys.executable, "-I", "-S", str(START), str(far), mode]
+                command = [sys.executable, "-I", "-S", START, str(far), mode]
                 with _unstopped():
                     process = subprocess.Popen(command, env=_environment(order), pass_fds=(far,))
             finally:
@@ -74,6 +110,9 @@ def _started(order: LaunchOrder, mode: str) -> tuple[Channel, subprocess.Popen[b
         except BaseException:
             channel.close()
             raise
+    finally:
+        ours.close()
+        theirs.close()
     return channel, process
 
 
@@ -88,7 +127,7 @@ def _unstopped() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _moved(end: socket.socket) -> int:
+def _moved(end: int) -> int:
     """A copy with a number out of the way. Raises ``OSError``."""
     try:
         return fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, LOWEST_DESCRIPTOR)

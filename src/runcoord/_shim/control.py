@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 
 from runcoord._core.limits import MAX_CONTROL_LINE_BYTES
@@ -30,6 +29,8 @@ class Lines:
 
     def say(self, message: dict[str, Any]) -> None:
         """Send a message, as soon as there is room."""
+        import json  # late: the socket is made before the shim is started
+
         self._outgoing += json.dumps(message).encode() + b"\n"
         self.push()
 
@@ -57,6 +58,10 @@ class Lines:
             self.ended = not piece or len(self._incoming) > MAX_CONTROL_LINE_BYTES
             self._incoming += piece
         *lines, self._incoming = self._incoming.split(b"\n")
+        if not lines:
+            return []
+        import json
+
         messages = []
         for line in lines:
             try:

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
+
+from runcoord._supervisor.paths import joined
+
+TYPE_CHECKING = False  # that of typing, the loading of which takes longer than all that is done here
+if TYPE_CHECKING:
+    from pathlib import Path
 
 SUFFIX = ".snapshots"
 SCHEME = "sqlite:///"
 
 
-def folders_beside(url: str | Path) -> Path:
+def folders_beside(url: str | Path) -> str:
     """The directory beside a store's file in which each command that is under way has one of its own."""
-    return Path(f"{os.fspath(url).removeprefix(SCHEME)}{SUFFIX}").absolute()
+    folders = f"{os.fspath(url).removeprefix(SCHEME)}{SUFFIX}"
+    return joined(folders) if os.path.isabs(folders) else joined(os.getcwd(), folders)

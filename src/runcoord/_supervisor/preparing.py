@@ -9,17 +9,18 @@ import os
 import re
 import stat
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 from runcoord._core import limits
 from runcoord._core.depth import Admission, DepthNames, admit
 from runcoord._core.grace import GRACE_VARIABLE, grace_of
+from runcoord._core.launch_order import LaunchOrder
 from runcoord._core.lineage import COOKIE_VARIABLE, CookieLine, extended, line_of
-from runcoord._core.teardown import Scope
+from runcoord._core.scope import Scope
 from runcoord._core.values import field, value
 from runcoord._core.variables import require_variable
 from runcoord._git.environment import scrubbed
 from runcoord._log import WARNING, Log, say
+from runcoord._supervisor.paths import joined
 from runcoord.errors import (
     CommandNotExecutable,
     CommandNotFound,
@@ -27,7 +28,10 @@ from runcoord.errors import (
     DirectoryUnusable,
     InvalidRequest,
 )
-from runcoord.ports import Ids, LaunchOrder
+
+TYPE_CHECKING = False  # that of typing, the loading of which takes longer than all that is done here
+if TYPE_CHECKING:
+    from runcoord.ports import Ids
 
 log = Log("runcoord.commands")
 
@@ -253,7 +257,7 @@ def find_command(name: str, directory: str, path: str | None) -> str:
     if not name:
         raise CommandNotFound("the name of the command is empty", remedy="Name a program.", command="")
     if "/" in name:
-        file = str(Path(directory) / name)
+        file = joined(directory, name)
         why = _why_not(file)
         if why is None:
             return file
@@ -261,14 +265,14 @@ def find_command(name: str, directory: str, path: str | None) -> str:
             raise CommandNotFound(
                 f"there is no command {_shown(name)!r}: {os.strerror(why)}",
                 remedy=f"Relative paths begin in the directory of the command, {_shown(directory)}."
-                if not Path(name).is_absolute()
+                if not os.path.isabs(name)
                 else "Check the path.",
                 command=_shown(name),
             )
         raise _not_executable(file, why)
     refused: tuple[str, int] | None = None
     for entry in (os.defpath if path is None else path).split(os.pathsep):
-        file = str(Path(directory) / entry / name)
+        file = joined(directory, entry, name)
         why = _why_not(file)
         if why is None:
             return file
@@ -286,7 +290,7 @@ def find_command(name: str, directory: str, path: str | None) -> str:
 def _why_not(file: str) -> int | None:
     """Why a file cannot be executed, as an error number; ``None`` when nothing is known against it."""
     try:
-        mode = Path(file).stat().st_mode
+        mode = os.stat(file).st_mode
     except OSError as error:
         return error.errno or errno.EIO
     except ValueError:
@@ -308,8 +312,8 @@ def _not_executable(file: str, why: int) -> CommandNotExecutable:
 def usable_directory(asked: str) -> str:
     """The directory to run in, absolute. Raises :class:`~runcoord.errors.DirectoryUnusable`."""
     try:
-        directory = Path.cwd() / asked
-        if not stat.S_ISDIR(directory.stat().st_mode):
+        directory = joined(os.getcwd(), asked)
+        if not stat.S_ISDIR(os.stat(directory).st_mode):
             raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
         if not os.access(directory, os.X_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
@@ -321,7 +325,7 @@ def usable_directory(asked: str) -> str:
             remedy="Name a directory that it may enter.",
             directory=_shown(asked),
         ) from None
-    return str(directory)
+    return directory
 
 
 def _environment(given: Mapping[str, str] | None) -> dict[str, str]:

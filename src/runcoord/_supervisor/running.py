@@ -22,7 +22,7 @@ from runcoord.ports import Launcher
 class Supervisor:
     """Runs commands as runs of one coordinator."""
 
-    def __init__(self, verbs: RunVerbs, executor: Executor, launcher: Launcher, folders: Path | None) -> None:
+    def __init__(self, verbs: RunVerbs, executor: Executor, launcher: Launcher, folders: str | None) -> None:
         self._verbs, self._launcher, self._folders = verbs, launcher, folders
         self._shop = Workshop(verbs, executor, Keeper(verbs))
 

@@ -5,14 +5,16 @@ It needs no store, so it may begin while the store is being opened.
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING
+import os
 
 from runcoord._core.limits import MAX_ID_CHARACTERS
 from runcoord._core.values import record
 from runcoord._supervisor.preparing import Prepared
 
+TYPE_CHECKING = False  # that of typing, the loading of which takes longer than all that is done here
 if TYPE_CHECKING:  # without a checkout nothing of git is loaded
+    from pathlib import Path
+
     from runcoord._git.values import GitSnapshot
     from runcoord.ports import Launcher, Tree
 
@@ -27,24 +29,31 @@ class Launched:
     run_id: str
     """The id that its run is to have."""
     tree: Tree
-    folder: Path | None
-    """Where its git state is written down, and how it ended when nobody can be told. ``None``: nowhere, the
-    store is no file."""
+    place: str | None
+    """Directory where its git state is written down, and how it ended when nobody can be told. ``None``:
+    nowhere, the store is no file."""
     saved: GitSnapshot | None = None
     """The git state before, once it was written down; ``None`` outside of a checkout."""
 
     @property
+    def folder(self) -> Path | None:
+        """The directory."""
+        from pathlib import Path
+
+        return Path(self.place) if self.place is not None else None
+
+    @property
     def last_words(self) -> str:
-        return _last_words(self.folder)
+        return _last_words(self.place)
 
 
-def launch(prepared: Prepared, launcher: Launcher, run_id: str, folders: Path | None) -> Launched:
+def launch(prepared: Prepared, launcher: Launcher, run_id: str, folders: str | None) -> Launched:
     """Start it, gate closed. Raises :class:`~runcoord.errors.LaunchFailed`; then nothing is running."""
     named = run_id if len(run_id) <= MAX_ID_CHARACTERS and "/" not in run_id else prepared.line.own
-    folder = folders / named if folders is not None else None
-    tree = launcher.launch(prepared.launch_order(_last_words(folder)))
-    return Launched(prepared, run_id, tree, folder)
+    place = os.path.join(folders, named) if folders is not None else None
+    tree = launcher.launch(prepared.launch_order(_last_words(place)))
+    return Launched(prepared, run_id, tree, place)
 
 
-def _last_words(folder: Path | None) -> str:
-    return str(folder / LAST_WORDS) if folder is not None else ""
+def _last_words(place: str | None) -> str:
+    return os.path.join(place, LAST_WORDS) if place is not None else ""

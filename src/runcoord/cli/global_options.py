@@ -6,7 +6,8 @@ from typing import Any
 
 import click
 
-from runcoord.cli.session import STORE_VARIABLE, Session, default_store_text
+from runcoord.cli.default_store import STORE_VARIABLE, default_store_text
+from runcoord.cli.session import Session
 
 
 class Utf8(click.ParamType):  # type: ignore[type-arg]

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from signal import Signals
-from typing import Any
 
 from runcoord._core.model import Outcome
 from runcoord._supervisor.report import Cause, CommandReport, ExitStatus
@@ -21,6 +19,11 @@ from runcoord.errors import (
     Refused,
     RuncoordError,
 )
+
+TYPE_CHECKING = False  # that of typing, the loading of which takes longer than all that is done here
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
 
 NAMED = 5
 """Processes and differences that are named in lines; the report has all."""

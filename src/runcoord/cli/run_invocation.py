@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 
-from runcoord._core.teardown import Scope
+from runcoord._core.scope import Scope
 from runcoord._core.values import value
 from runcoord.cli.failures import Failure
 from runcoord.cli.output import json_text
-from runcoord.cli.run_ending import document, failure_of_run, remarks
 from runcoord.cli.run_signals import Signals, ToldToEnd, has_the_terminal, occupy_standard_streams
 from runcoord.cli.session import Session
 from runcoord.cli.wording import one_line
@@ -60,6 +59,8 @@ def invoke(session: Session, wishes: Wishes, argv: tuple[str, ...]) -> int:
         try:
             return Invocation(session, wishes, argv, signals).end()
         except (ToldToEnd, RuncoordError, OSError) as error:
+            from runcoord.cli.run_ending import failure_of_run
+
             failure = failure_of_run(error)
             _say_failure(session, failure)
             return int(failure.exit)
@@ -99,6 +100,8 @@ class Invocation:
                 launched.tree.close()
                 raise
         except (ToldToEnd, RuncoordError, OSError) as error:
+            from runcoord.cli.run_ending import failure_of_run
+
             failure = failure_of_run(error)
             self._write({"error": failure.document(), "exit_status": int(failure.exit)})
             raise
@@ -167,6 +170,8 @@ class Invocation:
                 self._session.output.beside(line)
 
     def _tell(self, report: CommandReport) -> None:
+        from runcoord.cli.run_ending import document, remarks
+
         shown = document(report)
         self._write(shown)
         if self._session.json:

@@ -9,9 +9,9 @@ what click would take differently; a property test compares the two.
 from __future__ import annotations
 
 from runcoord._core.values import value
+from runcoord.cli.default_store import STORE_VARIABLE
 from runcoord.cli.length_texts import seconds_of
 from runcoord.cli.run_options import OPTIONS, Kind, Option
-from runcoord.cli.session import STORE_VARIABLE
 
 TYPE_CHECKING = False  # that of typing, the loading of which takes longer than all that is done here
 if TYPE_CHECKING:

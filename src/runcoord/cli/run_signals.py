@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable
-from types import FrameType, TracebackType
-from typing import TYPE_CHECKING, Any, Self
 
-from runcoord._supervisor.report import Cause
-
+TYPE_CHECKING = False  # that of typing, the loading of which takes longer than all that is done here
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import FrameType, TracebackType
+    from typing import Any, Self
+
     from runcoord._supervisor.command import CommandRun
 
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -67,6 +67,8 @@ class Signals:
         command = self._command
         if command is None or not command.accepted or (again and not command.began):
             raise ToldToEnd(self.first)
+        from runcoord._supervisor.report import Cause  # loaded by now, with the command
+
         name = signal.Signals(number).name
         cause = Cause.STOPPED if number == signal.SIGINT else Cause.INTERRUPTED
         command.ask(cause, signal=number, why=f"told to end by {name} ({number})")

@@ -5,24 +5,18 @@ Nothing of click is loaded for it: a plain ``runcoord run`` does without.
 
 from __future__ import annotations
 
-import os
-import sys
-
 from runcoord._core.values import field, record
+from runcoord.cli.default_store import STORE_VARIABLE, default_store
 from runcoord.cli.failures import Exit, Failure
 from runcoord.cli.output import Output
-from runcoord.errors import InvalidConfiguration, StoreUnavailable
+from runcoord.errors import StoreUnavailable
 
 TYPE_CHECKING = False  # that of typing, the loading of which takes longer than all that is done here
 if TYPE_CHECKING:  # an invocation that opens no store loads nothing of it
-    from pathlib import Path
     from typing import NoReturn
 
     from runcoord import Coordinator, Instant, Ports
     from runcoord.ports import BadRow, Clock
-
-STORE_VARIABLE = "RUNCOORD_STORE"
-DEFAULT_FILE = "runcoord/runs.db"
 
 
 @record
@@ -46,7 +40,7 @@ class Session:
     @property
     def url(self) -> str:
         """The chosen store, or the default one."""
-        return self.store or str(default_store())
+        return self.store or default_store()
 
     def open(self, *, changes: bool = False, create: bool = False) -> Coordinator:
         """The coordinator on the chosen store, which must exist, unless ``create`` is set. ``changes``: the
@@ -112,47 +106,3 @@ def instant(clock: Clock) -> Instant:
     from runcoord import Instant
 
     return Instant(clock.wall(), clock.boottime(), clock.boot_id())
-
-
-# --- the default store ---------------------------------------------------------------------------
-
-
-def default_store() -> Path:
-    """The user's own store: in ``XDG_DATA_HOME``, or where the platform keeps a user's data.
-
-    Raises :class:`~runcoord.errors.InvalidConfiguration` when the user has no home directory.
-    """
-    from pathlib import Path
-
-    given = os.environ.get("XDG_DATA_HOME", "")
-    if (
-        given and Path(given).is_absolute()
-    ):  # a relative one is to be ignored, says the XDG base directory specification
-        return Path(given) / DEFAULT_FILE
-    try:
-        home = Path.home()
-    except RuntimeError:
-        raise InvalidConfiguration(
-            "there is no home directory to keep the default store in",
-            remedy=f"Name the store: --store PATH, or {STORE_VARIABLE}.",
-        ) from None
-    if sys.platform == "darwin":
-        return home / "Library" / "Application Support" / DEFAULT_FILE
-    if sys.platform == "win32":
-        local = os.environ.get("LOCALAPPDATA", "")
-        return (Path(local) if local else home / "AppData" / "Local") / DEFAULT_FILE
-    return home / ".local" / "share" / DEFAULT_FILE
-
-
-def default_store_text() -> str:
-    """The default store for the help text, with ``~`` for the home directory."""
-    from pathlib import Path
-
-    try:
-        path = default_store()
-    except InvalidConfiguration:
-        return "none: there is no home directory"
-    try:
-        return str(Path("~") / path.relative_to(Path.home()))
-    except (ValueError, RuntimeError):
-        return str(path)

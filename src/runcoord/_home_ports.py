@@ -10,6 +10,7 @@ Public through :mod:`runcoord.ports`.
 from __future__ import annotations
 
 import enum
+from collections.abc import Mapping
 from typing import Protocol, Self
 
 from runcoord._core.values import field, value
@@ -149,6 +150,11 @@ class OpenRoot(Protocol):
         """Look at one file of a folder, cheaply: for folders that are known. ``None`` when the folder or the
         file is not there. Raises :class:`FolderRefused` when the folder is no directory, like
         :meth:`OpenFolder.seen`, and when that cannot be told."""
+
+    def changed(self, marks: Mapping[str, str], file: str) -> list[str]:
+        """Which of these folders, known by their names, have no plain file any more that has the mark given
+        here; :meth:`seen` tells more of each. For thousands of folders that did not change: three calls of
+        the system for each, and nothing is opened for reading. Raises nothing for any of them."""
 
     def mark(self, folder: str, *files: str) -> str:
         """A text that differs when the folder itself, or one of these files in it, became another one or was

@@ -7,7 +7,7 @@ was the same one, and no link, both times. What this cannot see is named in :att
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Self, TypeVar
 
 from runcoord._core.texts import storable
@@ -83,6 +83,17 @@ class PathRoot:
             if refused.kind is RefusalKind.MISSING:
                 return None
             raise
+
+    def changed(self, marks: Mapping[str, str], file: str) -> list[str]:
+        changed = []
+        for folder, mark in marks.items():
+            try:
+                seen = self.seen(folder, file)
+            except FolderRefused:
+                seen = None
+            if seen is None or seen.mark != mark:
+                changed.append(folder)
+        return changed
 
     def mark(self, folder: str, *files: str) -> str:
         if unusable(folder) is not None:

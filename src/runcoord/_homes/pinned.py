@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Mapping
 from typing import Self
 
 from runcoord._core.texts import storable
@@ -15,7 +16,7 @@ from runcoord._home_ports import FileRead, FileSeen, FolderRefused, Names, Refus
 from runcoord._homes.capabilities import Flags, flags
 from runcoord._homes.descriptors import Held, beginning_of, require_size, write_all
 from runcoord._homes.listing import names_among
-from runcoord._homes.refusing import mark_of, no_directory, refusal, same, seen_of, unusable
+from runcoord._homes.refusing import is_plain, mark_of, no_directory, refusal, same, seen_of, unusable
 from runcoord._homes.removing import remove_folder
 
 _READ_TRIES = 3
@@ -56,6 +57,29 @@ class PinnedRoot:
             raise _refused_directory(root, folder, "the folder", error) from error
         with Held(number):
             return _seen(number, file)
+
+    def changed(self, marks: Mapping[str, str], file: str) -> list[str]:
+        wrong = unusable(file)
+        if wrong is not None:
+            raise wrong
+        root, how, changed = self._held.number, self._how.directory, []
+        open_, stat_, close = os.open, os.stat, os.close  # this loop is most of what a pass costs
+        for folder, mark in marks.items():
+            number = -1
+            try:
+                if "/" in folder:
+                    raise ValueError
+                number = open_(folder, how, dir_fd=root)
+                found = stat_(file, dir_fd=number, follow_symlinks=False)
+                same_file = mark_of(found) == mark and is_plain(found)
+            except (OSError, ValueError):
+                same_file = False
+            finally:
+                if number >= 0:
+                    close(number)
+            if not same_file:
+                changed.append(folder)
+        return changed
 
     def mark(self, folder: str, *files: str) -> str:
         if unusable(folder) is not None:

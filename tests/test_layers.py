@@ -18,7 +18,7 @@ from source_tree import ROOT, SOURCE, Tree, planted, read_tree
 LADDER: tuple[frozenset[str], ...] = (
     frozenset({"runcoord.errors", "runcoord._late", "runcoord._spans", "runcoord._version"}),
     frozenset({"runcoord._core"}),
-    frozenset({"runcoord._log", "runcoord._process_ports"}),
+    frozenset({"runcoord._home_ports", "runcoord._log", "runcoord._process_ports", "runcoord._store_ports"}),
     frozenset({"runcoord.ports"}),
     frozenset(
         {

@@ -8,8 +8,9 @@ from typing import TypeVar
 from runcoord._answers import EventList, RunList
 from runcoord._core import limits, submission
 from runcoord._core.model import EventState, Run, State
+from runcoord._store_ports import R
 from runcoord.errors import InvalidRequest, UndecodableRow, UnknownRun
-from runcoord.ports import Audit, BadRow, R, RecordedProcess, Snapshot, Store, Teardown, View
+from runcoord.ports import Audit, BadRow, RecordedProcess, Snapshot, Store, Teardown, View
 
 E = TypeVar("E", State, EventState)
 

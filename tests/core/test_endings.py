@@ -125,6 +125,7 @@ EVENT_KEYS = {
     "finished_at",
     "elapsed",
     "exit_status",
+    "source",
     "cleanup",
     "survivors",
     "survivors_unnamed",

@@ -19,6 +19,7 @@ from runcoord._core.model import (
     Run,
     Survivor,
 )
+from runcoord._core.sources import source_document
 
 NO_DESTINATION = "no destination"
 _encode = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False).encode
@@ -56,6 +57,7 @@ def finished_event(run: Run, now: Instant, *, claimed_by: str = "", claim_second
             "started_at": started,
             "finished_at": finished,
             "exit_status": run.exit_status,
+            "source": source_document(run.source, run.run_id),
             **_cleanup(run.cleanup),
             "elapsed": max(0.0, finished - started) if started is not None and finished is not None else None,
         }

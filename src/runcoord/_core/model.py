@@ -11,6 +11,7 @@ from __future__ import annotations
 import enum
 
 from runcoord._core.limits import MAX_LEASE_SECONDS
+from runcoord._core.sources import Source
 from runcoord._core.values import value
 
 
@@ -211,6 +212,8 @@ class Run:
     """What its line of runs within runs began with; empty outside of one. Fixed, like its depth."""
     depth: int = 0
     """Runs around it in that line."""
+    source: Source | None = None
+    """The folder that it was imported from; ``None`` for a run that was submitted."""
 
 
 @value

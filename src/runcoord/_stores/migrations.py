@@ -187,6 +187,32 @@ MIGRATIONS: tuple[Migration, ...] = (
             }
         ),
     ),
+    Migration(
+        2,
+        "where imported runs come from, and which folders were refused",
+        (
+            "ALTER TABLE runs ADD COLUMN source_root TEXT",
+            "ALTER TABLE runs ADD COLUMN source_ended REAL",
+            "ALTER TABLE runs ADD COLUMN source TEXT",
+            "ALTER TABLE runs ADD COLUMN source_mark TEXT",
+            "ALTER TABLE runs ADD COLUMN source_state TEXT",
+            # A pass over known folders reads nothing but this index. Columns that other updates name are not
+            # in it, so that these cost what they did.
+            """CREATE INDEX runs_of_source ON runs
+                (source_root, run_id, source_mark, source_state, source_ended)
+                WHERE source_root IS NOT NULL""",
+            """CREATE TABLE refused_folders (
+                root TEXT NOT NULL,
+                folder TEXT NOT NULL,
+                mark TEXT NOT NULL,
+                kind TEXT NOT NULL,
+                reason TEXT NOT NULL,
+                seen_at REAL NOT NULL,
+                PRIMARY KEY (root, folder)
+            ) WITHOUT ROWID""",
+        ),
+        frozenset({"refused_folders"}),
+    ),
 )
 
 

@@ -18,13 +18,14 @@ from runcoord._core.limits import (
 from runcoord._core.model import Command, Deadline, Event, EventState, Group, Instant, Run, State
 from runcoord._core.records import Held, Owner
 from runcoord._core.values import value
+from runcoord._store_ports import R
 from runcoord._stores import records, rows, statements
 from runcoord._stores.connections import Connections, Link, forked_in_use
 from runcoord._stores.failures import BINDING_ERRORS, is_bad_text, is_locked, translated
 from runcoord._stores.rows import Decoder, Row
 from runcoord._stores.waiting import LockWait
 from runcoord.errors import StoreError, UndecodableRow, UnknownRun
-from runcoord.ports import BadRow, R
+from runcoord.ports import BadRow, KnownFolder, RefusedFolder
 
 T = TypeVar("T")
 Params = Sequence[object] | dict[str, object]
@@ -256,6 +257,37 @@ class SqliteView:
 
     def runless_before(self, wall: float, limit: int) -> list[str]:
         return self._ids(statements.RUNLESS_BEFORE, {"wall": wall, "limit": limit})
+
+    # --- run folders ---
+
+    def known_folders(self, root: str, first: str, last: str) -> list[KnownFolder]:
+        from runcoord._stores import folder_statements  # most stores have no folders
+
+        between: Params = {"root": root, "first": first, "last": last}
+        known = folder_statements.known(self._rows(folder_statements.KNOWN_FOLDERS, between))
+        return known + folder_statements.refused(self._rows(folder_statements.REFUSED_FOLDERS, between))
+
+    def refused_folders(
+        self, *, after: tuple[str, str] = ("", ""), limit: int, bad: list[BadRow] | None = None
+    ) -> list[RefusedFolder]:
+        from runcoord._stores import folder_statements
+
+        params: Params = {"root": after[0], "folder": after[1], "limit": limit}
+        found = self._rows(folder_statements.REFUSED_AFTER, params)
+        return _decoded(found, folder_statements.decode_refused, bad)
+
+    def known_runs(self, run_ids: Sequence[str]) -> set[str]:
+        from runcoord._stores import folder_statements
+
+        return {key for (key,) in self._by_keys(folder_statements.known_runs, run_ids)}
+
+    def undelivered_runs(self, run_ids: Sequence[str]) -> set[str]:
+        from runcoord._stores import folder_statements
+
+        events = [f"{run_id}/finished" for run_id in run_ids]
+        return {key for (key,) in self._by_keys(folder_statements.undelivered, events)}
+
+    # --- lists of runs by id ---
 
     def load_runs(self, run_ids: Sequence[str], bad: list[BadRow]) -> list[Run]:
         found = {row[0]: row for row in self._by_keys(statements.runs_by_ids, run_ids)}

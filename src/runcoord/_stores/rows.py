@@ -24,6 +24,7 @@ from runcoord._core.model import (
     Spec,
     State,
 )
+from runcoord._core.sources import Source
 from runcoord._core.values import names_of
 from runcoord._stores.records import cleanup_from, cleanup_text
 from runcoord.errors import UndecodableRow
@@ -76,7 +77,11 @@ RUN_CHANGING = [
     "exit_status",
     "cleanup",
 ]
-RUN_COLUMNS = [*RUN_FIXED, *RUN_CHANGING]
+#: Of a run that was imported; of all others nothing. ``source`` has what no list asks for.
+SOURCE_FIXED = ["source_root", "source_ended", "source"]
+SOURCE_CHANGING = ["source_mark", "source_state"]
+SUBMITTED_COLUMNS = [*RUN_FIXED, *RUN_CHANGING]
+RUN_COLUMNS = [*SUBMITTED_COLUMNS, *SOURCE_FIXED, *SOURCE_CHANGING]
 
 EVENT_FIXED = ["event_id", "run_id", "group_id", "kind", "body", "created_at"]
 EVENT_CHANGING = [
@@ -117,7 +122,8 @@ _TYPES: dict[str, _Columns] = {
         ["lease_wall", "lease_boottime", "started_at", "finished_at", "stop_requested_at"], _REAL_OR_NONE
     )
     | dict.fromkeys(["lease_boot", "outcome", "reported", "cleanup"], _TEXT_OR_NONE)
-    | {"exit_status": _WHOLE_OR_NONE},
+    | {"exit_status": _WHOLE_OR_NONE, "source_ended": _REAL_OR_NONE}
+    | dict.fromkeys(["source_root", "source", "source_mark", "source_state"], _TEXT_OR_NONE),
     "events": dict.fromkeys(EVENT_COLUMNS, _TEXT)
     | dict.fromkeys(["seq", "attempt", "told", "failures", "unanswered"], _WHOLE)
     | dict.fromkeys(["created_at", "due_wall", "due_boottime"], _REAL)
@@ -176,6 +182,7 @@ def decode_run(row: Row) -> Run:
         state_text, version, epoch, owner, lease_wall, lease_boottime, lease_boot, lease_seconds,
         started_at, finished_at, stop_requested_at, stop_reason, progress, notes,
         outcome_text, reported_text, error, result, truncated, late, retried_as, exit_status, tended,
+        source_root, _, source_text, source_mark, source_state,
     ) = row  # fmt: skip
     state = _STATES.get(state_text)
     outcome = _OUTCOMES.get(outcome_text, _UNKNOWN)
@@ -204,6 +211,9 @@ def decode_run(row: Row) -> Run:
         or notes < 0
     ):
         _bad("runs", run_id, _problem_of_run(dict(zip(RUN_COLUMNS, row, strict=True))))
+    source = None
+    if source_root is not None:
+        source = _source(run_id, source_root, source_text, source_mark, source_state)
     asked = (payload, destination, agent, task, conversation_key, group, group_size, budget)
     values = (
         run_id,
@@ -212,7 +222,7 @@ def decode_run(row: Row) -> Run:
         state, version, epoch, owner, lease, lease_seconds,
         started_at, finished_at, stop_requested_at, stop_reason, progress, notes,
         outcome, reported, error, result, truncated != 0, late != 0, retried_as,
-        exit_status, cleanup, lineage, depth,
+        exit_status, cleanup, lineage, depth, source,
     )  # fmt: skip
     return assembled(Run, zip(_RUN_FIELDS, values, strict=True))
 
@@ -232,6 +242,15 @@ def _cleanup(
     if due is not None and None in (due.wall, due.boottime):
         _bad("runs", run_id, f"its cleanup is due {_shown(due)}")
     return cleanup, None if ended else deadline
+
+
+def _source(run_id: str, root: str, text: str | None, mark: str | None, state: str | None) -> Source:
+    from runcoord._stores.sources import source_from  # most stores have no imported runs
+
+    try:
+        return source_from(root, text, mark, state)
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        _bad("runs", run_id, f"its source is {_shown(text)}, {_shown(state)} ({error!r:.80})")
 
 
 _UNKNOWN: Any = object()
@@ -281,7 +300,7 @@ def run_changing(run: Run) -> Params:
 
 
 def encode_run(run: Run) -> Params:
-    """The values of ``RUN_COLUMNS``."""
+    """The values of ``SUBMITTED_COLUMNS``."""
     spec = run.spec
     return (
         run.run_id, run.created_at, run.line, run.retry_of, run.interruptions,

@@ -28,18 +28,19 @@ from runcoord._stores.rows import (
     GROUP_COLUMNS,
     RUN_CHANGING,
     RUN_COLUMNS,
+    SUBMITTED_COLUMNS,
 )
 
 
-def _names(columns: list[str]) -> str:
+def names(columns: list[str]) -> str:
     return ", ".join(columns)
 
 
-def _marks(count: int) -> str:
+def marks(count: int) -> str:
     return ", ".join(["?"] * count)
 
 
-def _set(columns: list[str]) -> str:
+def settings(columns: list[str]) -> str:
     return ", ".join(f"{column} = ?" for column in columns)
 
 
@@ -76,7 +77,7 @@ def _with_bounds(text: Callable[[str, str], str]) -> BothWays:
     return BothWays(text("seq > :after", ""), text("seq <= :last", " DESC"))
 
 
-_RUN, _EVENT = _names(RUN_COLUMNS), _names(EVENT_COLUMNS)
+_RUN, _EVENT = names(RUN_COLUMNS), names(EVENT_COLUMNS)
 _KNOWN_EVENT_STATES = "'pending', 'sending', 'held', 'delivered'"
 #: The event that nearly every run has, and no other: found by its id, so that the index ``events_of_run``
 #: need not be written for it.
@@ -92,9 +93,9 @@ ROLLBACK = "ROLLBACK"
 RUN_BY_ID = f"SELECT {_RUN} FROM runs WHERE run_id = ?"
 RUN_SEQ = "SELECT seq FROM runs WHERE run_id = ?"
 RUN_VERSION = "SELECT version FROM runs WHERE run_id = ?"
-COMMAND_BY_KEY = f"SELECT {_names(COMMAND_COLUMNS)} FROM commands WHERE key = ?"
+COMMAND_BY_KEY = f"SELECT {names(COMMAND_COLUMNS)} FROM commands WHERE key = ?"
 EVENT_BY_ID = f"SELECT {_EVENT} FROM events WHERE event_id = ?"
-GROUP_BY_ID = f"SELECT {_names(GROUP_COLUMNS)} FROM groups WHERE group_id = ?"
+GROUP_BY_ID = f"SELECT {names(GROUP_COLUMNS)} FROM groups WHERE group_id = ?"
 
 # --- several rows by their keys ---
 KEYS_A_STATEMENT = 500
@@ -103,12 +104,12 @@ KEYS_A_STATEMENT = 500
 
 @functools.lru_cache(maxsize=KEYS_A_STATEMENT)
 def runs_by_ids(count: int) -> str:
-    return f"SELECT {_RUN} FROM runs WHERE run_id IN ({_marks(count)})"
+    return f"SELECT {_RUN} FROM runs WHERE run_id IN ({marks(count)})"
 
 
 @functools.lru_cache(maxsize=KEYS_A_STATEMENT)
 def events_by_ids(count: int) -> str:
-    return f"SELECT {_EVENT} FROM events WHERE event_id IN ({_marks(count)})"
+    return f"SELECT {_EVENT} FROM events WHERE event_id IN ({marks(count)})"
 
 
 # --- lists of runs (those of values begin with seq, to merge them) ---
@@ -214,7 +215,8 @@ OWNERS = "SELECT owner, identity, since FROM owners WHERE owner > :after ORDER B
 #: the answer to a repeated retry; longest finished first.
 FINISHED_BEFORE = f"""
 SELECT run_id FROM runs INDEXED BY runs_finished
-WHERE state = 'finished' AND finished_at < :wall AND lease_boot IS NULL AND NOT EXISTS (
+WHERE state = 'finished' AND finished_at < :wall AND lease_boot IS NULL
+AND (source_state IS NULL OR source_state = 'gone') AND NOT EXISTS (
     SELECT 1 FROM events
     WHERE {_USUAL.format("runs.run_id")} AND events.run_id = runs.run_id AND events.state <> 'delivered'
 ) AND NOT EXISTS (
@@ -323,19 +325,19 @@ UNTOLD_HELD = f"SELECT {_EVENT} FROM {_UNTOLD} ORDER BY seq LIMIT :limit"
 COUNT_UNTOLD_HELD = f"SELECT count(*) FROM {_UNTOLD}"
 
 # --- writing ---
-INSERT_RUN = f"INSERT INTO runs ({_RUN}) VALUES ({_marks(len(RUN_COLUMNS))})"
+INSERT_RUN = f"INSERT INTO runs ({names(SUBMITTED_COLUMNS)}) VALUES ({marks(len(SUBMITTED_COLUMNS))})"
 #: Only while the version is still the one that was loaded.
-UPDATE_RUN = f"UPDATE runs SET {_set(RUN_CHANGING)} WHERE run_id = ? AND version = ?"
-INSERT_COMMAND = f"INSERT INTO commands ({_names(COMMAND_COLUMNS)}) VALUES ({_marks(len(COMMAND_COLUMNS))})"
+UPDATE_RUN = f"UPDATE runs SET {settings(RUN_CHANGING)} WHERE run_id = ? AND version = ?"
+INSERT_COMMAND = f"INSERT INTO commands ({names(COMMAND_COLUMNS)}) VALUES ({marks(len(COMMAND_COLUMNS))})"
 INSERT_EVENT = (
-    f"INSERT INTO events ({_names(EVENT_COLUMNS)})"
+    f"INSERT INTO events ({names(EVENT_COLUMNS)})"
     " VALUES (max(ifnull((SELECT max(seq) FROM events), 0), (SELECT last_event FROM removed)) + 1,"
-    f" {_marks(len(EVENT_FIXED) + len(EVENT_CHANGING))})"
+    f" {marks(len(EVENT_FIXED) + len(EVENT_CHANGING))})"
 )
-UPDATE_EVENT = f"UPDATE events SET {_set(EVENT_CHANGING)} WHERE event_id = ?"
+UPDATE_EVENT = f"UPDATE events SET {settings(EVENT_CHANGING)} WHERE event_id = ?"
 #: A group is written as a whole when a member joins or ends.
 UPSERT_GROUP = (
-    f"INSERT INTO groups ({_names(GROUP_COLUMNS)}) VALUES ({_marks(len(GROUP_COLUMNS))})"
+    f"INSERT INTO groups ({names(GROUP_COLUMNS)}) VALUES ({marks(len(GROUP_COLUMNS))})"
     " ON CONFLICT (group_id) DO UPDATE SET "
     + ", ".join(f"{column} = excluded.{column}" for column in GROUP_COLUMNS[1:])
 )

@@ -14,7 +14,7 @@ from runcoord._stores.failures import BINDING_ERRORS, is_locked, translated
 from runcoord._stores.reading import SqliteView
 from runcoord._stores.rows import Params
 from runcoord.errors import RuncoordError, StoreLocked, VersionConflict
-from runcoord.ports import Change
+from runcoord.ports import Change, RefusedFolder
 
 
 class SqliteTransaction(SqliteView):
@@ -79,6 +79,8 @@ class SqliteTransaction(SqliteView):
 
     def save(self, changes: Iterable[Change]) -> None:
         new_runs: list[Params] = []
+        imported: list[Run] = []
+        refused: list[RefusedFolder] = []
         runs: list[tuple[Run, Run]] = []
         new_events: list[Params] = []
         events: list[Event] = []
@@ -87,7 +89,9 @@ class SqliteTransaction(SqliteView):
         more: list[Record] = []
         for change in changes:
             if change.run is not None:
-                if change.before is None:
+                if change.before is None and change.run.source is not None:
+                    imported.append(change.run)
+                elif change.before is None:
                     new_runs.append(rows.encode_run(change.run))
                 else:
                     runs.append((change.before, change.run))
@@ -101,8 +105,12 @@ class SqliteTransaction(SqliteView):
                 groups.append(rows.encode_group(change.group))
             if change.records:
                 more.extend(change.records)
+            if change.refused:
+                refused.extend(change.refused)
         if new_runs:
             self._write(statements.INSERT_RUN, new_runs)
+        if imported or refused:
+            self._save_folders(imported, refused)
         if runs:
             self._update_runs(runs)
         if commands:
@@ -118,6 +126,21 @@ class SqliteTransaction(SqliteView):
 
     def remove_owner(self, owner: str) -> None:
         self._write(statements.REMOVE_OWNER, [(owner,)])
+
+    def _save_folders(self, imported: list[Run], refused: list[RefusedFolder]) -> None:
+        from runcoord._stores import folder_statements  # most stores have no folders
+
+        if imported:
+            self._write(
+                folder_statements.INSERT_IMPORTED, [*map(folder_statements.encode_imported, imported)]
+            )
+        if refused:
+            self._write(folder_statements.UPSERT_REFUSED, [*map(folder_statements.encode_refused, refused)])
+
+    def remove_refused(self, root: str, names: Sequence[str]) -> None:
+        from runcoord._stores import folder_statements
+
+        self._write(folder_statements.REMOVE_REFUSED, [(root, name) for name in names])
 
     def mark_held_told(self) -> None:
         self._write(statements.MARK_HELD_TOLD, [()])
@@ -141,6 +164,7 @@ class SqliteTransaction(SqliteView):
     def _update_runs(self, runs: list[tuple[Run, Run]]) -> None:
         params = [(*rows.run_changing(after), before.run_id, before.version) for before, after in runs]
         if self._write(statements.UPDATE_RUN, params) == len(runs):
+            self._update_sources(runs)
             return
         # Undone first: then the stored versions are those that did not match.
         self._rolled_back()
@@ -151,6 +175,18 @@ class SqliteTransaction(SqliteView):
             if found[0][0] != before.version:
                 self._conflict("run", before.run_id, f"has version {found[0][0]}, not {before.version}")
         self._conflict("run", runs[0][0].run_id, "was changed twice at once, or one of its batch was")
+
+    def _update_sources(self, runs: list[tuple[Run, Run]]) -> None:
+        """What became of the folders of imported runs, of which an ordinary update says nothing."""
+        changed = [
+            (after.source.mark, after.source.state.value, before.run_id)
+            for before, after in runs
+            if after.source is not None and before.source is not None and after.source != before.source
+        ]
+        if changed:
+            from runcoord._stores import folder_statements
+
+            self._write(folder_statements.UPDATE_SOURCE, changed)
 
     def _update_events(self, events: list[Event]) -> None:
         params = [(*rows.event_changing(event), event.event_id) for event in events]

@@ -45,6 +45,8 @@ class MemoryStore:
         rows: dict[str, Any]
         if table in TABLES.values():
             rows = {key_text(each): record for each, record in self.data.records.items()}
+        elif table == "refused_folders":
+            rows = {"/".join(each): folder for each, folder in self.data.refused_folders.items()}
         else:
             rows = getattr(self.data, table)
         rows[key]

@@ -7,7 +7,7 @@ from typing import Any
 
 from runcoord._core.limits import LOCK_WAIT_SECONDS
 from runcoord.errors import StoreLocked, StoreUnavailable
-from runcoord.ports import Command, Counters, Event, Group, Owner, Run, RunRecord
+from runcoord.ports import Command, Counters, Event, Group, Owner, RefusedFolder, Run, RunRecord
 
 MISSING: Any = object()
 
@@ -29,6 +29,8 @@ class MemoryData:
         self.owners: dict[str, Owner] = {}
         self.records: dict[tuple[type[RunRecord], str, int], RunRecord] = {}
         """By kind, run and number; a snapshot has the number 0."""
+        self.refused_folders: dict[tuple[str, str], RefusedFolder] = {}
+        """By root and name."""
         self.planted: dict[tuple[str, str], tuple[str, object]] = {}
         self.last_numbers = {"runs": 0, "events": 0}
         self._lock = threading.Lock()

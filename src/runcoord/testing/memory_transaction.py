@@ -9,7 +9,7 @@ from typing import Any, NoReturn, TypeVar
 
 from runcoord._core.evolving import evolved
 from runcoord.errors import StoreError, VersionConflict
-from runcoord.ports import Audit, Change, Event, EventState, Owner, Record, Run, Snapshot, State
+from runcoord.ports import Audit, Change, Event, EventState, Owner, Record, Run, Snapshot, Source, State
 from runcoord.testing.memory_data import MISSING, Opener
 from runcoord.testing.memory_view import MemoryView
 
@@ -69,6 +69,8 @@ class MemoryTransaction(MemoryView):
                 self._save_event(event)
             for record in change.records:
                 self._save_record(record)
+            for folder in change.refused:
+                self._put(self._data.refused_folders, (folder.root, folder.name), folder)
 
     def remove_owner(self, owner: str) -> None:
         if owner in self._data.owners:
@@ -77,6 +79,11 @@ class MemoryTransaction(MemoryView):
     def mark_held_told(self) -> None:
         for event_id in self._untold_held():
             self._put(self._data.events, event_id, evolved(self._data.events[event_id], told=True))
+
+    def remove_refused(self, root: str, names: Sequence[str]) -> None:
+        for name in names:
+            if (root, name) in self._data.refused_folders:
+                self._put(self._data.refused_folders, (root, name), MISSING)
 
     def remove_runs(self, run_ids: Sequence[str]) -> None:
         data = self._data
@@ -117,6 +124,8 @@ class MemoryTransaction(MemoryView):
             if stored is None or stored.version != before.version:
                 self._conflict("run", before.run_id, "changed since it was loaded")
             run = _with_fixed(run, stored, _FIXED_OF_RUN)
+            if run.source != stored.source:
+                run = evolved(run, source=_source_after(stored.source, run.source))
         self._put(data.runs, run.run_id, run)
         unfinished = None if run.state is not State.FINISHED else MISSING
         self._put(data.unfinished, run.run_id, unfinished, counted=False)
@@ -192,6 +201,13 @@ def _with_fixed(value: V, stored: V, fixed: tuple[str, ...]) -> V:
     get = attrgetter(*fixed)
     before = get(stored)
     return value if get(value) == before else evolved(value, **dict(zip(fixed, before, strict=True)))
+
+
+def _source_after(stored: Source | None, source: Source | None) -> Source | None:
+    """Of where a run comes from, an update changes what is known of its folder."""
+    if stored is None or source is None:
+        return stored
+    return evolved(stored, mark=source.mark, state=source.state)
 
 
 def _sort(rows: dict[str, Any], order: Callable[[str], int]) -> None:

@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from runcoord._core.deliveries import may_send
+from runcoord._store_ports import R
 from runcoord.errors import UndecodableRow, UnknownRun
 from runcoord.ports import (
     Audit,
@@ -20,12 +21,14 @@ from runcoord.ports import (
     Group,
     Held,
     Instant,
+    KnownFolder,
     Owner,
-    R,
     RecordedProcess,
+    RefusedFolder,
     Run,
     RunRecord,
     Snapshot,
+    SourceState,
     State,
     Teardown,
 )
@@ -174,10 +177,45 @@ class MemoryView:
             and run.finished_at < wall
             and not self._state_unknown("runs", run_id)
             and run_id not in data.cleaning
+            and (run.source is None or run.source.state is SourceState.GONE)
             and not (run.retry_of in data.runs and data.runs[run.retry_of].retried_as == run_id)
             and not any(event_id in data.undelivered for event_id in data.events_of_run.get(run_id, ()))
         ]
         return [run_id for _, _, run_id in sorted(found)[:limit]]
+
+    # --- run folders ---
+
+    def known_folders(self, root: str, first: str, last: str) -> list[KnownFolder]:
+        self._count(2)
+        known = [
+            KnownFolder(run_id, source.mark, source.state, run.finished_at or 0.0)
+            for run_id, run in sorted(self._data.runs.items())
+            if (source := run.source) is not None and source.root == root and first <= run_id <= last
+        ]
+        known += [
+            KnownFolder(name, folder.mark, None, 0.0, folder.kind, folder.reason)
+            for (where, name), folder in sorted(self._data.refused_folders.items())
+            if where == root and first <= name <= last
+        ]
+        return known
+
+    def refused_folders(
+        self, *, after: tuple[str, str] = ("", ""), limit: int, bad: list[BadRow] | None = None
+    ) -> list[RefusedFolder]:
+        self._count()
+        keys = {f"{root}/{name}": (root, name) for root, name in self._data.refused_folders}
+        found = sorted((key, text) for text, key in keys.items() if key > after)[:limit]
+        good = self._good("refused_folders", [text for _, text in found], bad)
+        return [self._data.refused_folders[keys[text]] for text in good]
+
+    def known_runs(self, run_ids: Sequence[str]) -> set[str]:
+        self._count()
+        return {run_id for run_id in run_ids if run_id in self._data.runs}
+
+    def undelivered_runs(self, run_ids: Sequence[str]) -> set[str]:
+        self._count()
+        undelivered = self._data.undelivered
+        return {run_id for run_id in run_ids if f"{run_id}/finished" in undelivered}
 
     # --- owners and processes ---
 

@@ -1,0 +1,105 @@
+"""Where an imported run comes from, and what is known of run folders that were refused.
+
+What an untrusted file says of routing or of processes is a claim: shown, never acted on.
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import Any
+
+from runcoord._core.values import value
+
+
+class SourceState(enum.StrEnum):
+    """What is left to do about the folder of an imported run."""
+
+    OPEN = "open"
+    """It has no tombstone; it gets one when the run's event was delivered."""
+    CLOSED = "closed"
+    """It has a tombstone: it was history when it was imported, or was tombstoned since."""
+    GONE = "gone"
+    """It is not there any more, so that the row may be pruned like any other."""
+
+
+@value
+class KeptResult:
+    """A result that stays in the folder; see :meth:`Coordinator.read_result`."""
+
+    file: str
+    size: int
+    """Bytes, when it was imported."""
+
+
+@value
+class Claims:
+    """What the folder says and nobody acts on: where its event should go, what it belonged to, and which
+    process worked on it. Nobody is ever signalled for such a number."""
+
+    destination: str = ""
+    conversation_key: str = ""
+    pid: int | None = None
+    pid_recorded_at: float | None = None
+
+
+@value(slots=False)  # no slots: see evolving.py
+class Source:
+    """The folder that a run was imported from. It has the run's id as its name."""
+
+    root: str
+    """Resolved path of the directory that the folder is in."""
+    mark: str
+    """Of its state file: changes when the file does."""
+    state: SourceState
+    imported_at: float
+    result: KeptResult | None = None
+    claims: Claims = Claims()
+    notes: tuple[str, ...] = ()
+    """What was left out or cut on the way in, and why."""
+
+
+@value
+class KnownFolder:
+    """What the store knows of one folder, without a look at its run."""
+
+    name: str
+    mark: str
+    state: SourceState | None
+    """``None``: it was refused, or is corrupt."""
+    ended_at: float = 0.0
+    """When its run ended (wall time); 0 for one that was refused."""
+    kind: str = ""
+    reason: str = ""
+    """Why it was refused."""
+
+
+@value
+class RefusedFolder:
+    """A folder that was not imported, remembered so that it is looked at again only when it changed."""
+
+    root: str
+    name: str
+    mark: str
+    kind: str
+    reason: str
+    seen_at: float
+
+
+def source_document(source: Source | None, run_id: str) -> dict[str, Any] | None:
+    """As it stands in the body of an event and in listings; ``None`` for a run that was not imported."""
+    if source is None:
+        return None
+    claims, kept = source.claims, source.result
+    return {
+        "root": source.root,
+        "folder": run_id,
+        "imported_at": source.imported_at,
+        "result": None if kept is None else {"file": kept.file, "size": kept.size},
+        "claims": {
+            "destination": claims.destination,
+            "conversation_key": claims.conversation_key,
+            "pid": claims.pid,
+            "pid_recorded_at": claims.pid_recorded_at,
+        },
+        "notes": list(source.notes),
+    }

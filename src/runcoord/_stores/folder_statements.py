@@ -1,0 +1,99 @@
+"""SQL about run folders, named, with one line on what each is for, and its rows. Loaded when the first folder
+is dealt with."""
+
+from __future__ import annotations
+
+import functools
+
+from runcoord._core.model import Run
+from runcoord._core.sources import KnownFolder, RefusedFolder, SourceState
+from runcoord._stores.rows import RUN_COLUMNS, Params, Row, encode_run
+from runcoord._stores.sources import source_text
+from runcoord._stores.statements import KEYS_A_STATEMENT, marks, names
+from runcoord.errors import UndecodableRow
+
+REFUSED_COLUMNS = ["root", "folder", "mark", "kind", "reason", "seen_at"]
+
+#: Imported runs of one root by folder name, from one to another; answered by the index alone.
+KNOWN_FOLDERS = """
+SELECT run_id, source_mark, source_state, source_ended FROM runs INDEXED BY runs_of_source
+WHERE source_root IS NOT NULL AND source_root = :root AND run_id >= :first AND run_id <= :last
+ORDER BY run_id"""
+#: Refused folders of one root by name, from one to another.
+REFUSED_FOLDERS = """
+SELECT folder, mark, kind, reason FROM refused_folders
+WHERE root = :root AND folder >= :first AND folder <= :last ORDER BY folder"""
+#: Those of all roots by root and name, after one of them.
+REFUSED_AFTER = f"""
+SELECT {names(REFUSED_COLUMNS)} FROM refused_folders
+WHERE (root, folder) > (:root, :folder) ORDER BY root, folder LIMIT :limit"""
+
+
+@functools.lru_cache(maxsize=KEYS_A_STATEMENT)
+def known_runs(count: int) -> str:
+    return f"SELECT run_id FROM runs WHERE run_id IN ({marks(count)})"
+
+
+@functools.lru_cache(maxsize=KEYS_A_STATEMENT)
+def undelivered(count: int) -> str:
+    return f"SELECT run_id FROM events WHERE event_id IN ({marks(count)}) AND state <> 'delivered'"
+
+
+# --- writing ---
+#: A run that was imported has more columns than the others, whose inserts are as short as ever.
+INSERT_IMPORTED = f"INSERT INTO runs ({names(RUN_COLUMNS)}) VALUES ({marks(len(RUN_COLUMNS))})"
+#: Together with ``UPDATE_RUN``, which sees that the version is still the one that was loaded.
+UPDATE_SOURCE = """
+UPDATE runs SET source_mark = ?, source_state = ? WHERE run_id = ? AND source_root IS NOT NULL"""
+UPSERT_REFUSED = (
+    f"INSERT INTO refused_folders ({names(REFUSED_COLUMNS)}) VALUES ({marks(len(REFUSED_COLUMNS))})"
+    " ON CONFLICT (root, folder) DO UPDATE SET "
+    + ", ".join(f"{column} = excluded.{column}" for column in REFUSED_COLUMNS[2:])
+)
+REMOVE_REFUSED = "DELETE FROM refused_folders WHERE root = ? AND folder = ?"
+
+# --- rows ---
+_STATES = {state.value: state for state in SourceState}
+
+
+def known(rows: list[Row]) -> list[KnownFolder]:
+    """From ``KNOWN_FOLDERS``. A state that is none of ours counts as open: nothing is pruned for it."""
+    return [
+        KnownFolder(name, mark, _STATES.get(state, SourceState.OPEN), ended)
+        for name, mark, state, ended in rows
+    ]
+
+
+def refused(rows: list[Row]) -> list[KnownFolder]:
+    """From ``REFUSED_FOLDERS``."""
+    return [KnownFolder(name, mark, None, 0.0, kind, reason) for name, mark, kind, reason in rows]
+
+
+def decode_refused(row: Row) -> RefusedFolder:
+    """Raises :class:`~runcoord.errors.UndecodableRow`."""
+    if type(row[5]) is not float or any(type(text) is not str for text in row[:5]):
+        key = "/".join(f"{text}" for text in row[:2])
+        raise UndecodableRow(
+            f"row {key!r} of refused_folders cannot be understood: {row[2:]!r:.200}",
+            remedy="Only this row is affected. Remove it: the folder is then looked at again.",
+            table="refused_folders",
+            key=key,
+        )
+    return RefusedFolder(*row)
+
+
+def encode_imported(run: Run) -> Params:
+    """The values of ``RUN_COLUMNS``."""
+    source = run.source
+    assert source is not None
+    fixed = (source.root, run.finished_at, source_text(source))
+    return (*encode_run(run), *fixed, source.mark, source.state._value_)
+
+
+def encode_refused(folder: RefusedFolder) -> Params:
+    """The values of ``REFUSED_COLUMNS``."""
+    return (folder.root, folder.name, folder.mark, folder.kind, folder.reason, folder.seen_at)
+
+
+#: As in ``statements``.
+PLANS: dict[str, frozenset[str]] = {KNOWN_FOLDERS: frozenset({"runs_of_source"})}

@@ -24,6 +24,7 @@ import runcoord.ports
 import runcoord.testing
 from pytest_runcoord import fixtures, from_python, patching
 from pytest_runcoord.commands import schema as schema_command
+from pytest_runcoord.homes import fixtures as home_fixtures
 from pytest_runcoord.patching import tree
 from pytest_runcoord.processes import plans
 from pytest_runcoord.reference_page import reference_page
@@ -170,7 +171,7 @@ LIBRARY = {
     "Calls from asyncio, and calls with a bound": "runcoord._async_calls runcoord._bounded",
     "Answers and reports": "runcoord._answers runcoord._recoverer runcoord._outbox",
     "Values": "runcoord._core.model",
-    "At the edges": "runcoord.ports",
+    "At the edges": "runcoord.ports runcoord._store_ports",
     "Errors": "runcoord.errors",
 }
 """Sections of the page, with the modules whose public names they have."""
@@ -346,14 +347,14 @@ def fixtures_page() -> str:
     ]
     gives: list[str] = []
     for name, fixture in module_source("pytest_runcoord.plugin").symbols.items():
-        if "pytest.fixture" in fixture.decorators:
+        if any(each.startswith("pytest.fixture") for each in fixture.decorators):
             kind = fixture.returns.removeprefix("Iterator[").removesuffix("]")
             parts += [f"## `{name}`", markdown(fixture.doc, paragraphs=True), f"Gives: `{kind}`."]
             gives.append(kind)
     parts.append("## What they give")
     for kind in dict.fromkeys([*gives, "Simulated", "Plan", "CheckedResult"]):
-        homes = (fixtures, patching, tree, plans, from_python)
-        found = next((getattr(home, kind) for home in homes if hasattr(home, kind)), None)
+        modules = (fixtures, patching, tree, plans, home_fixtures, from_python)
+        found = next((getattr(module, kind) for module in modules if hasattr(module, kind)), None)
         if found is None or found.__module__.startswith("runcoord"):
             continue
         source = module_source(found.__module__).symbols[kind]

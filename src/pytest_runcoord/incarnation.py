@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from pytest_runcoord.moments import HOMES
 from pytest_runcoord.scenario import Step
 from pytest_runcoord.subject import Answer, Timer
 from runcoord.ports import Counters
@@ -19,6 +20,18 @@ class Life(enum.StrEnum):
     PAUSED = "paused"
     CRASHED = "crashed"
     CLOSED = "closed"
+
+
+class Arranged(Protocol):
+    """Something that was arranged to go wrong; what meets it says so."""
+
+    met: bool
+
+    @property
+    def verb(self) -> str: ...
+
+    @property
+    def step(self) -> Step | None: ...
 
 
 class Process(Protocol):
@@ -85,6 +98,11 @@ class Fault:
     step: Step | None = None
     """The step that arranged it."""
     met: bool = False
+
+    def meets(self, verb: str) -> bool:
+        """Whether a call of this kind meets it now. ``any`` call is one to the store."""
+        any_of_store = self.verb == "any" and verb.split(" ")[0] not in HOMES
+        return (self.verb == verb or any_of_store) and (self.times is None or self.times > 0)
 
     def meet(self) -> None:
         self.met = True

@@ -53,6 +53,19 @@ PROCESSES = {
 }
 """What an owner does with processes, in the simulated world."""
 
+HOMES = {
+    "open-root": "the directory with the run folders is opened",
+    "list-folders": "its entries are listed",
+    "open-folder": "one run folder is opened",
+    "look-at-file": "a file of a folder is looked at, without opening it",
+    "read-file": "a file of a folder is read",
+    "write-tombstone": "the tombstone of a folder is written",
+    "remove-folder": "a folder is removed",
+}
+"""What an importer asks of the port for homes."""
+QUIET = frozenset(f"after-{name}" for name in HOMES if name not in ("write-tombstone", "remove-folder"))
+"""Moments that come with each file of thousands: they can be waited for, and do not fill the history."""
+
 OTHERS = {
     "before-commit": "in any of these transactions: decided, not yet durable",
     "after-commit": "any of these transactions became durable",
@@ -65,5 +78,7 @@ MOMENTS: dict[str, str] = (
     {f"before-{name}": f"before {meaning}" for name, meaning in TRANSACTIONS.items()}
     | {f"after-{name}": f"after {meaning}" for name, meaning in TRANSACTIONS.items()}
     | PROCESSES
+    | {f"before-{name}": f"before {meaning}" for name, meaning in HOMES.items()}
+    | {f"after-{name}": f"after {meaning}" for name, meaning in HOMES.items()}
     | OTHERS
 )

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from pytest_runcoord.collection import ScenarioFile
     from pytest_runcoord.fixtures import CrashedLease, RecordedDestination, StalledRenewals, TzDrift
     from pytest_runcoord.from_python import ScenarioRunner
+    from pytest_runcoord.homes.fixtures import DataHome, RunFolders
     from pytest_runcoord.patching import KillGuard, ProcessTree
     from pytest_runcoord.patching.tree import PidReuse, Reboot
     from runcoord import Coordinator
@@ -249,6 +250,39 @@ def runcoord_freeze(runcoord_clock: ManualClock) -> Iterator[ManualClock]:
 
     with frozen_to(runcoord_clock) as clock:
         yield clock
+
+
+@pytest.fixture
+def runcoord_run_folders(tmp_path: Path, runcoord_clock: ManualClock) -> Iterator[RunFolders]:
+    """Folders that runs left behind, good and hostile ones, for an importer of your own.
+
+    ``folders("r1", result="done")`` makes ``<home>/runs/r1``, ``folders("r2", "torn")`` one that is no good,
+    ``folders.hostile()`` one of every kind; ``path`` is the home, ``good`` and ``bad`` name what must come in
+    and what must be refused. ``check()`` says whether anything was changed; a file outside that was written
+    through a link fails the test by itself. Times in them are by ``runcoord_clock``.
+    """
+    from pytest_runcoord.homes.fixtures import RunFolders
+
+    folders = RunFolders(tmp_path / "run-folders", runcoord_clock.wall)
+    yield folders
+    folders.check_outside()
+
+
+@pytest.fixture(params=("plain", "symlinked", "symlinked-ancestor", "relative", "trailing-slash"))
+def runcoord_data_home(
+    request: pytest.FixtureRequest, tmp_path: Path, runcoord_clock: ManualClock
+) -> Iterator[DataHome]:
+    """A home with run folders whose path is spelled in five ways; the test runs once with each.
+
+    ``path`` is what an importer is given: plain, a symbolic link, below one, relative to the working
+    directory, with a slash at its end. It must find the same folders each time, those in ``root``. Otherwise
+    as ``runcoord_run_folders``.
+    """
+    from pytest_runcoord.homes.fixtures import DataHome
+
+    home = DataHome(tmp_path / "data-home", runcoord_clock.wall, request.param)
+    yield home
+    home.check_outside()
 
 
 @pytest.fixture

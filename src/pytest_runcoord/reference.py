@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_runcoord.probed_ports import FaultyStore, ProbedDestination
 from pytest_runcoord.reference_commands import CommandVerbs
+from pytest_runcoord.reference_homes import HomeVerbs, folders_of, import_answer
 from pytest_runcoord.reference_processes import ProcessVerbs
 from pytest_runcoord.reference_snapshot import Onlooker
 from pytest_runcoord.subject import CAPABILITIES, Answer, Snapshot, SubjectWorld, Timer
@@ -65,13 +66,14 @@ class Reference:
             bounded=world.bounded,
             processes=world.processes,
             launcher=world.launcher,
+            homes=world.homes,
             store=self._memory(world),
             wrap_store=lambda store: FaultyStore(store, world.probe),
         )
         coordinator = open_coordinator(
             world.directory / STORE_NAME,
             destinations=table,
-            settings=Settings(**world.settings),
+            settings=_settings(world),
             owner=owner,
             ports=ports,
         )
@@ -105,7 +107,7 @@ class Reference:
         return MemoryStore(data)
 
 
-class ReferenceSession(ProcessVerbs, CommandVerbs):
+class ReferenceSession(ProcessVerbs, CommandVerbs, HomeVerbs):
     """One incarnation of the reference. Each verb is one call of the public interface."""
 
     def __init__(self, coordinator: Coordinator, world: SubjectWorld) -> None:
@@ -310,6 +312,12 @@ class ReferenceSession(ProcessVerbs, CommandVerbs):
         return self._threads
 
 
+def _settings(world: SubjectWorld) -> Settings:
+    if not world.imports:
+        return Settings(**world.settings)
+    return Settings(**world.settings, imports=tuple(map(folders_of, world.imports)))
+
+
 def _text(outcome: Outcome | None) -> str | None:
     return None if outcome is None else outcome.value
 
@@ -356,5 +364,6 @@ def _sweep_answer(report: SweepReport) -> Answer:
             "stale": drain.stale,
             "bad": report.bad_count + len(drain.bad),
             "named": named([*report.bad, *drain.bad]),
+            "imports": [import_answer(each) for each in getattr(report, "imports", ())],
         }
     )

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from typing import Any
 
-from pytest_runcoord.subject import EventSeen, RunSeen, Snapshot
+from pytest_runcoord.subject import EventSeen, RefusedSeen, RunSeen, Snapshot
 from runcoord import BadRow, Coordinator, Event, Run
-from runcoord.ports import Audit, Teardown, View
+from runcoord.ports import Audit, RefusedFolder, Teardown, View
 from runcoord.ports import Snapshot as GitSnapshot
 
+CLAIMS = ("destination", "conversation_key", "pid", "pid_recorded_at")
 PAGE = 1_000
 """Rows in one page of a snapshot."""
 
@@ -27,8 +29,9 @@ class Onlooker:
         bad: list[BadRow] = []
         with self._coordinator.store.view("snapshot") as view:
             runs = {run.run_id: self._run(run, view, bad) for run in _all_runs(view, bad)}
+            refused = _all_refused(view, bad)
             events = {event.event_id: self._event(event) for event in _all_events(view, bad)}
-        return Snapshot(runs, events, rows_written, tuple(bad))
+        return Snapshot(runs, events, rows_written, tuple(bad), refused)
 
     def close(self) -> None:
         self._coordinator.close()
@@ -75,6 +78,32 @@ def _all_events(view: View, bad: list[BadRow]) -> list[Event]:
             return found
 
 
+def _all_refused(view: View, bad: list[BadRow]) -> tuple[RefusedSeen, ...]:
+    found: list[RefusedFolder] = []
+    after = ("", "")
+    while page := view.refused_folders(after=after, limit=PAGE, bad=bad):
+        found += page
+        after = page[-1].root, page[-1].name
+    return tuple(RefusedSeen(each.root, each.name, each.kind, each.reason) for each in found)
+
+
+def _source_seen(run: Run) -> dict[str, Any] | None:
+    """Where a run was imported from, in plain values."""
+    source = run.source
+    if source is None:
+        return None
+    claims, kept = source.claims, source.result
+    return {
+        "root": source.root,
+        "mark": source.mark,
+        "state": source.state.value,
+        "imported_at": source.imported_at,
+        "claims": {name: getattr(claims, name) for name in CLAIMS},
+        "result": None if kept is None else {"file": kept.file, "size": kept.size},
+        "notes": list(source.notes),
+    }
+
+
 def _run_seen(run: Run) -> RunSeen:
     spec = run.spec
     return RunSeen(
@@ -112,6 +141,7 @@ def _run_seen(run: Run) -> RunSeen:
             spec.conversation_key,
             spec.interruption_budget,
         ),
+        source=_source_seen(run),
     )
 
 

@@ -16,7 +16,7 @@ from pytest_runcoord.destinations import PASSING
 from pytest_runcoord.failures import StepFailed, as_written, describe
 from pytest_runcoord.history import HistoryFull
 from pytest_runcoord.incarnation import Incarnation, Life
-from pytest_runcoord.invariants import INVARIANTS, IdleIsFree, Watch
+from pytest_runcoord.invariants import WATCHED, IdleIsFree, Watch
 from pytest_runcoord.probed_ports import Crashed, NeverReturns
 from pytest_runcoord.reference import Reference
 from pytest_runcoord.scenario import Clause, Expectation, Scenario, Step, Variant
@@ -109,12 +109,11 @@ class _Run:
 
             self._world.process_of, self._world.real = process_of, True
             self._world.processes = RealProcessWorld(self._world)
-        self._watch = Watch(self._world, INVARIANTS)
+        self._watch = Watch(self._world, WATCHED)
         self._world.observers.append(self._watch.look)
         for invariant in self._watch.invariants:
-            watcher = getattr(invariant, "sweep", None)
-            if watcher is not None:
-                self._world.sweep_watchers.append(watcher)
+            for verb in invariant.sweeps:
+                self._world.sweep_watchers.setdefault(verb, []).append(invariant.sweep)
         self._at: Clause | None = None
 
     def run(self) -> None:
@@ -273,6 +272,8 @@ class _Run:
             elif incarnation.life is Life.PAUSED:
                 world.crash(incarnation.owner)
         if "recovery" in self._subject.capabilities:
+            if world.has_homes:
+                world.homes.imports[HEALER] = world.homes.everything()
             healer = world.open(HEALER)
             for _ in range(self._scenario.heal_sweeps):
                 if self._quiet():

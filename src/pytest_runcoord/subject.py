@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from pytest_runcoord.probed_ports import BoundedByWorld, Probe
-from runcoord.ports import BadRow, Clock, Counters, Deadline, Launcher, Processes, Sleeper
+from runcoord.ports import BadRow, Clock, Counters, Deadline, Homes, Launcher, Processes, Sleeper
 
 CAPABILITIES: dict[str, str] = {
     "runs": "submit, claim, start and complete runs",
@@ -31,6 +31,7 @@ CAPABILITIES: dict[str, str] = {
     "maintenance": "one start call, and timers that sweep and deliver",
     "processes": "record processes of a run, start and end trees of them, through the world's table",
     "supervision": "run commands as runs, step by step: guarded, recorded, watched over, ended",
+    "import": "turn run folders into runs, route their events, read their results",
     "ownership": "give files of the scenario to another user, which only root can",
     "threads": "make calls through a helper with a bound",
     "ports": "reach the store through the world's port, so that a crash inside a step is honest",
@@ -86,6 +87,9 @@ class RunSeen:
     """How its command ended, where it had one."""
     git: Mapping[str, Any] | None = None
     """What is stored of its caller's git state: ``state``, ``directory``, ``report``; None without any."""
+    source: Mapping[str, Any] | None = None
+    """The folder that it was imported from, as plain values: ``root``, ``state`` (``open``, ``closed``,
+    ``gone``), ``claims``, ``result``, ``notes``; None for a run that was not imported."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +110,17 @@ class EventSeen:
 
 
 @dataclass(frozen=True, slots=True)
+class RefusedSeen:
+    """One run folder that is remembered because it was not imported."""
+
+    root: str
+    folder: str
+    """Its name, as it is shown."""
+    kind: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Snapshot:
     """What is durable now. ``rows_written`` counts from the beginning, where the subject can count."""
 
@@ -113,6 +128,7 @@ class Snapshot:
     events: dict[str, EventSeen]
     rows_written: int | None = None
     bad: tuple[BadRow, ...] = ()
+    refused: tuple[RefusedSeen, ...] = ()
 
 
 class Timer(Protocol):
@@ -144,6 +160,10 @@ class SubjectWorld:
     one, or observes only."""
     launcher: Launcher | None = None
     """Starts trees of processes in the same table."""
+    homes: Homes | None = None
+    """Homes with run folders, seen from this incarnation; None where the subject is to use the real ones."""
+    imports: tuple[Mapping[str, Any], ...] = ()
+    """What it is to import by itself, in its sweeps: ``home``, ``root``, ``fallback``, ``prune_after``."""
 
 
 class Session(Protocol):

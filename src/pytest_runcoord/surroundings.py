@@ -1,5 +1,5 @@
 """What lies around the owners of a world besides clocks, processes and destinations: environments,
-repositories, the log. Each is made when something asks for it."""
+repositories, homes with run folders, the log. Each is made when something asks for it."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from pytest_runcoord.environments import Environments
 
 if TYPE_CHECKING:
     from pytest_runcoord.checkouts import Checkouts
+    from pytest_runcoord.homes.around import RunHomes
     from pytest_runcoord.logbook import Logbook
     from pytest_runcoord.process_world import ProcessWorld
 
@@ -43,6 +44,24 @@ class Surroundings:
         for name, place in self.plan.places.items():
             made.make(name, place)
         return made
+
+    @cached_property
+    def homes(self) -> RunHomes:
+        """The homes with run folders."""
+        from pytest_runcoord.homes.around import RunHomes
+
+        made = RunHomes(self)  # type: ignore[arg-type]  # a world
+        self.cleanups.append(made.end)
+        return made
+
+    @property
+    def has_homes(self) -> bool:
+        """Whether there are any; asking for them makes them."""
+        return "homes" in vars(self)
+
+    def imports_of(self, owner: str) -> tuple[dict[str, Any], ...]:
+        """What an owner imports by itself, in plain values."""
+        return tuple(each.plain() for each in self.homes.imports.get(owner, ())) if self.has_homes else ()
 
     @cached_property
     def logbook(self) -> Logbook:

@@ -7,16 +7,14 @@ live incarnation fire in the order in which they fall due.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from pytest_runcoord.arming import Arming
 from pytest_runcoord.changes import READING, Changes
-from pytest_runcoord.checkouts import Place
-from pytest_runcoord.destinations import Destination
 from pytest_runcoord.history import History
-from pytest_runcoord.incarnation import Fault, Handle, Incarnation, Life, LocalProcess, Process
+from pytest_runcoord.incarnation import Arranged, Fault, Handle, Incarnation, Life, LocalProcess, Process
+from pytest_runcoord.moments import QUIET
 from pytest_runcoord.post import Post
 from pytest_runcoord.probed_ports import Crashed, NeverReturns
 from pytest_runcoord.process_world import ProcessWorld
@@ -31,27 +29,11 @@ from pytest_runcoord.world_errors import (
     ScenarioMistake,
     SubjectFault,
 )
+from pytest_runcoord.world_plan import WorldPlan
 from pytest_runcoord.world_ports import subject_world
 from runcoord.errors import Happened, RuncoordError
 from runcoord.ports import Counters, Instant
 from runcoord.testing import ManualClock
-
-
-@dataclass(slots=True)
-class WorldPlan:
-    """What a scenario's ``given`` and axes say about its world."""
-
-    settings: dict[str, Any] = field(default_factory=dict)
-    destinations: dict[str, Destination] = field(default_factory=dict)
-    choices: dict[str, str] = field(default_factory=dict)
-    machines: dict[str, str] | str = field(default_factory=dict)
-    """Machines of owners: by name, or one word for all; each has its own otherwise."""
-    kernel_handles: bool = True
-    """Whether the kernel gives durable handles of processes."""
-    environment: dict[str, str] = field(default_factory=dict)
-    """Variables of every owner."""
-    places: dict[str, Place] = field(default_factory=dict)
-    """Repositories and directories in the home, in the order in which they are made."""
 
 
 class World(Surroundings):
@@ -73,7 +55,7 @@ class World(Surroundings):
         self.latest: dict[tuple[str, str, str], str] = {}
         self.answers: dict[str, dict[str, Any]] = {}
         self.arming = Arming(self.history)
-        self.faults: list[Fault] = []
+        self.faults: list[Arranged] = []
         self.moments: dict[str, int] = {}
         self.shared: dict[str, Any] = {}
         self._onlooker: SubjectWorld | None = None
@@ -97,7 +79,8 @@ class World(Surroundings):
         self.cleanups: list[Callable[[], None]] = []
         self.real = False
         """Incarnations are processes: a crash kills at once, also in the middle of a call."""
-        self.sweep_watchers: list[Callable[[Snapshot, Snapshot, int | None], None]] = []
+        self.sweep_watchers: dict[str, list[Callable[[Snapshot, Snapshot, int | None], None]]] = {}
+        """By the verb of the sweep."""
         self.run_step: Callable[[Any], None] = _no_steps
         self.check: Callable[[Any], None] = _no_steps
         self._calls: list[Incarnation] = []
@@ -245,11 +228,13 @@ class World(Surroundings):
         happened = error.happened if isinstance(error, RuncoordError) else Happened.NO
         return Denied(code, error, happened)
 
-    def sweep(self, incarnation: Incarnation, verb: str) -> dict[str, Any]:
-        """Ask for a sweep, and show the watchers what it wrote, if nobody else did anything meanwhile."""
+    def sweep(
+        self, incarnation: Incarnation, verb: str, args: Mapping[str, Any] | None = None, **said: Any
+    ) -> dict[str, Any]:
+        """Ask for a sweep, and show its watchers what it wrote, if nobody else did anything meanwhile."""
         self.observe()
         before, rows, ended = self.snapshot(), self.rows_written(), len(self.history.completed)
-        values = self.call(incarnation, verb, {})
+        values = self.call(incarnation, verb, args or {}, **said)
         after, rows_after = self.snapshot(), self.rows_written()
         alone = all(
             entry.kind in ("moment", "message", "signal") and entry.actor == incarnation.owner
@@ -258,8 +243,10 @@ class World(Surroundings):
         if alone:
             self.observe()  # what the sweep did to whom comes before what it cost
             wrote = None if rows is None or rows_after is None else rows_after - rows
-            for watcher in self.sweep_watchers:
+            for watcher in self.sweep_watchers.get(verb, ()):
                 watcher(before, after, wrote)
+        if self.has_homes:
+            self.homes.swept(incarnation.owner, verb, args)
         return values
 
     def provably_dead(self, owner_id: str, by: str) -> bool:
@@ -308,7 +295,7 @@ class World(Surroundings):
         self.moments[moment] = self.moments.get(moment, 0) + 1
         if moment == "after-commit":
             self.changed = True
-        elif moment[:6] == "after-":
+        elif moment[:6] == "after-" and moment not in QUIET:
             self.history.add("moment", incarnation.owner, moment, **dict[str, Any](data))
         if self.arming.armed:
             self.arming.reach(incarnation, moment)
@@ -317,7 +304,7 @@ class World(Surroundings):
 
     def fault(self, incarnation: Incarnation, verb: str) -> str | None:
         for fault in incarnation.faults:
-            if fault.verb in (verb, "any") and (fault.times is None or fault.times > 0):
+            if fault.meets(verb):
                 fault.meet()
                 self.history.add("world", incarnation.owner, f"fault {fault.kind}", on=verb)
                 return fault.kind

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from pytest_runcoord.destinations import Destination
 from pytest_runcoord.incarnation import Incarnation, Life
@@ -14,8 +14,11 @@ from pytest_runcoord.process_world import ProcessWorld
 from pytest_runcoord.subject import SubjectWorld
 from pytest_runcoord.timekeeper import Timekeeper
 from runcoord.errors import Happened, StoreTimeout
-from runcoord.ports import Habitat, Launcher, Message, Processes, ProcessIdentity
+from runcoord.ports import Habitat, Homes, Launcher, Message, Processes, ProcessIdentity
 from runcoord.testing import ManualClock
+
+if TYPE_CHECKING:
+    from pytest_runcoord.homes.around import RunHomes
 
 _RUNNING = (Life.ALIVE, Life.PAUSED)
 
@@ -31,6 +34,11 @@ class PortsWorld(Protocol):
     destinations: dict[str, Destination]
     shared: dict[str, Any]
     processes: ProcessWorld
+
+    @property
+    def homes(self) -> RunHomes: ...
+
+    def imports_of(self, owner: str) -> tuple[dict[str, Any], ...]: ...
 
     @property
     def new_id(self) -> Callable[[str], str]: ...
@@ -124,6 +132,8 @@ def subject_world(world: PortsWorld, incarnation: Incarnation | None) -> Subject
         world.processes.offer(whose, probe, sleeper)
         offered.processes = cast("Processes", OwnProcesses(world.processes, whose, probe))
         offered.launcher = cast("Launcher", AtFirstUse(lambda: world.processes.seat(whose).launcher))
+        offered.homes = cast("Homes", AtFirstUse(lambda: world.homes.port(probe)))
+        offered.imports = world.imports_of(whose.owner)
     return offered
 
 

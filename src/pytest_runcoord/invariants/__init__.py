@@ -17,6 +17,8 @@ from pytest_runcoord.invariants.delivery import (
     ResultKept,
     SameEventSameBytes,
 )
+from pytest_runcoord.invariants.homes import HOME_INVARIANTS
+from pytest_runcoord.invariants.importing import OF_IMPORTS
 from pytest_runcoord.invariants.ownership import EpochRises, LiveLeaseKept, OwnerTold, StaleOwnerRefused
 from pytest_runcoord.invariants.processes import PROCESS_INVARIANTS
 from pytest_runcoord.invariants.progress import (
@@ -56,6 +58,9 @@ INVARIANTS: tuple[type[Invariant], ...] = (
     BoundedAndClean,
     *PROCESS_INVARIANTS,
     *COMMAND_INVARIANTS,
+    *HOME_INVARIANTS,
 )
+WATCHED: tuple[type[Invariant], ...] = (*INVARIANTS, *OF_IMPORTS)
+"""All that watch a scenario: where imports are concerned, some have a second part of the same id."""
 
-__all__ = ["INVARIANTS", "IdleIsFree", "Invariant", "Violated", "Watch"]
+__all__ = ["INVARIANTS", "WATCHED", "IdleIsFree", "Invariant", "Violated", "Watch"]

@@ -29,6 +29,10 @@ class Invariant:
     """Kinds of entries that :meth:`see` is asked about."""
     about_processes: ClassVar[bool] = False
     """:meth:`see` and :meth:`compare` are asked only in a world with processes."""
+    about_homes: ClassVar[bool] = False
+    """The same for a world with homes."""
+    sweeps: ClassVar[tuple[str, ...]] = ()
+    """Verbs after which :meth:`sweep` is asked."""
 
     def __init__(self, world: World) -> None:
         self.world = world
@@ -39,6 +43,9 @@ class Invariant:
 
     def compare(self, before: Snapshot, after: Snapshot) -> None:
         """The durable state, before and after whatever happened since the last look."""
+
+    def sweep(self, before: Snapshot, after: Snapshot, rows: int | None) -> None:
+        """One sweep, or one import, in which nothing else happened, and how many rows it wrote."""
 
     def settle(self) -> None:
         """The last step is done; owners that still run have had time to notice what happened."""
@@ -51,9 +58,15 @@ class Invariant:
 
 
 @lru_cache(maxsize=32)
-def _asked(kinds: tuple[type[Invariant], ...], used: bool) -> tuple[dict[str, list[int]], list[int]]:
-    """Which of them hear of which kinds of entries, and which compare, with processes or without."""
-    asked = [number for number, kind in enumerate(kinds) if used or not kind.about_processes]
+def _asked(
+    kinds: tuple[type[Invariant], ...], processes: bool, homes: bool
+) -> tuple[dict[str, list[int]], list[int]]:
+    """Who hears of which kinds of entries, and who compares, with processes and homes or without."""
+    asked = [
+        number
+        for number, kind in enumerate(kinds)
+        if (processes or not kind.about_processes) and (homes or not kind.about_homes)
+    ]
     seers = [number for number in asked if kinds[number].see is not Invariant.see]
     comparers = [number for number in asked if kinds[number].compare is not Invariant.compare]
     hearing = {kind: [each for each in seers if kind in kinds[each].hears] for kind in Invariant.hears}
@@ -66,15 +79,15 @@ class Watch:
     def __init__(self, world: World, kinds: tuple[type[Invariant], ...]) -> None:
         self._world = world
         self.invariants = [kind(world) for kind in kinds if kind.needs <= world.subject.capabilities]
-        self._choose(used=False)
+        self._choose(processes=False, homes=False)
         self._fed = 0
         self._last = Snapshot({}, {})
 
-    def _choose(self, used: bool) -> None:
-        """Whom to ask, in a world with processes or in one without."""
-        hearing, comparers = _asked(tuple([type(each) for each in self.invariants]), used)
+    def _choose(self, processes: bool, homes: bool) -> None:
+        """Whom to ask, in a world with processes and homes or in one without."""
+        hearing, comparers = _asked(tuple([type(each) for each in self.invariants]), processes, homes)
         everybody = self.invariants
-        self._used = used
+        self._processes, self._homes = processes, homes
         self._seers = {kind: [everybody[each] for each in numbers] for kind, numbers in hearing.items()}
         self._comparers = [everybody[each] for each in comparers]
 
@@ -85,8 +98,9 @@ class Watch:
         if after is self._last and self._fed == len(completed):
             return
         before, self._last = self._last, after
-        if self._world.processes.used is not self._used:
-            self._choose(used=not self._used)
+        processes, homes = self._world.processes.used, self._world.has_homes
+        if processes is not self._processes or homes is not self._homes:
+            self._choose(processes, homes)
         while self._fed < len(completed):
             entry = completed[self._fed]
             self._fed += 1
@@ -103,4 +117,7 @@ class Watch:
             invariant.end(self._last)
 
     def exercised(self) -> dict[str, int]:
-        return {invariant.id: invariant.exercised for invariant in self.invariants}
+        counted: dict[str, int] = {}
+        for invariant in self.invariants:
+            counted[invariant.id] = counted.get(invariant.id, 0) + invariant.exercised
+        return counted

@@ -14,7 +14,10 @@ DELIVERING = frozenset({"deliver", "recover", "startup", "dispatch"})
 
 class DeliveredToSomeone(Invariant):
     id = "delivered-to-someone"
-    says = "Nothing is acknowledged without an acceptance of that attempt by its destination."
+    says = (
+        "Nothing is acknowledged without an acceptance of that attempt by its destination, and no run folder "
+        "says where its event goes."
+    )
     needs = frozenset({"outbox"})
     hears = frozenset({"message", "world"})
 

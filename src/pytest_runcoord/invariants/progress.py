@@ -137,6 +137,7 @@ class OneBadApple(Invariant):
 class IdleIsFree(Invariant):
     id = "idle-is-free"
     says = "A sweep with nothing to do writes no row and raises no epoch."
+    sweeps = ("recover", "startup")
 
     def __init__(self, *world: object) -> None:
         super().__init__(*world)  # type: ignore[arg-type]
@@ -160,6 +161,7 @@ class IdleIsFree(Invariant):
             or any(recoverable(run, now) or implausible(run.lease, now) for run in before.runs.values())
             or any(event.state in ("pending", "sending") for event in before.events.values())
             or before.runs.keys() != after.runs.keys()
+            or (self.world.has_homes and self.world.homes.something_new(before))
             or (
                 self.world.plan.settings.get("operator")
                 and any(event.state == "held" and not event.told for event in before.events.values())
@@ -182,12 +184,15 @@ class IdleIsFree(Invariant):
 class WorkInProportion(Invariant):
     id = "work-in-proportion"
     says = "Rows written grow with what changed, not with what exists."
+    sweeps = ("recover", "startup", "import_folders")
 
     def sweep(self, before: Snapshot, after: Snapshot, rows: int | None) -> None:
         """One sweep in which nothing else happened."""
         if rows is None:
             return
         changed = sum(run != before.runs.get(run_id) for run_id, run in after.runs.items())
+        if after.refused != before.refused:
+            changed += len(set(after.refused) ^ set(before.refused))
         events = sum(event != before.events.get(event_id) for event_id, event in after.events.items())
         if not changed and not events:
             return
@@ -277,7 +282,9 @@ class NoSilentZero(Invariant):
 
 class BoundedAndClean(Invariant):
     id = "bounded-and-clean"
-    says = "Stored and delivered fields are within their limits."
+    says = (
+        "Stored and delivered fields are within their limits, and nothing secret of a folder is among them."
+    )
 
     def compare(self, before: Snapshot, after: Snapshot) -> None:
         for run_id, run in after.runs.items():

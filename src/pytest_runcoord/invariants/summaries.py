@@ -43,6 +43,7 @@ class HeldIsTold(Invariant):
     id = "held-is-told"
     says = "What a sweep finds held is told to the operator, where one is configured, and told once."
     needs = frozenset({"recovery", "outbox"})
+    sweeps = ("recover", "startup")
 
     def __init__(self, *world: object) -> None:
         super().__init__(*world)  # type: ignore[arg-type]

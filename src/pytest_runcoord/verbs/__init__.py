@@ -7,16 +7,21 @@ from __future__ import annotations
 
 from functools import cache
 
+from pytest_runcoord.homes.spellings import SPELLINGS
 from pytest_runcoord.moments import MOMENTS
 from pytest_runcoord.subject import CAPABILITIES
 from pytest_runcoord.verbs import (
     expectations,
     expected_commands,
     expected_git,
+    expected_homes,
     expected_processes,
     faults,
     git,
     given,
+    homes,
+    hostile_homes,
+    importing,
     many,
     outbox,
     owners,
@@ -32,6 +37,7 @@ from pytest_runcoord.vocabulary import Choice, Registry
 from runcoord.errors import StoreError, process_error_codes, refusal_codes, store_error_codes
 
 AXES: dict[str, dict[str, str]] = {
+    "home": SPELLINGS,
     "store": {
         "default": "the documented default: one SQLite file",
         "memory": "the memory store of runcoord.testing",
@@ -61,8 +67,9 @@ def build_registry() -> Registry:
             name, Choice(values), says=f"{name} of the scenario's world", default=next(iter(values))
         )
     words = (given, owners, runs, outbox, work, processes, process_faults, supervising, git)
-    expected = (expectations, expected_processes, expected_commands, expected_git)
-    for module in (*words, many, time, faults, process_records, *expected):
+    homely = (homes, hostile_homes, importing)
+    expected = (expectations, expected_processes, expected_commands, expected_git, expected_homes)
+    for module in (*words, *homely, many, time, faults, process_records, *expected):
         module.register(registry)
     return registry
 

@@ -6,6 +6,7 @@ from pytest_runcoord.arming import Armed
 from pytest_runcoord.incarnation import Life
 from pytest_runcoord.scenario import Step
 from pytest_runcoord.verbs.asking import acting
+from pytest_runcoord.verbs.importing import IMPORTS, imports_from_now_on
 from pytest_runcoord.vocabulary import (
     Argument,
     Choice,
@@ -38,11 +39,13 @@ def _register_lives(registry: Registry) -> None:
         says="An owner starts: a coordinator is opened on the scenario's store. Nothing else happens.",
         arguments=(
             Argument("owner", Name("owner", defines=True), "its name", required=True, shorthand=True),
+            IMPORTS,
         ),
         options=("refused",),
         example="open: gw1",
     )
     def open_(world: World, step: Step) -> None:
+        imports_from_now_on(world, step.args["owner"], step.args["imports"])
         world.open(step.args["owner"])
 
     @registry.step(

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from pytest_runcoord.empty_store import begin_empty
 from pytest_runcoord.probed_ports import FaultyStore, ProbedDestination
 from pytest_runcoord.reference_commands import CommandVerbs
 from pytest_runcoord.reference_homes import HomeVerbs, folders_of, import_answer
@@ -47,18 +48,22 @@ class _WorldIds(Ids):
 
 
 class Reference:
-    """``runcoord`` itself, on the documented default store."""
+    """``runcoord`` itself, on the documented default store. ``creates``: the first owner creates the store;
+    otherwise it finds an empty one."""
 
     name = "runcoord"
     capabilities = frozenset(CAPABILITIES) - ROOT_ONLY
 
-    def __init__(self, store: str = "default") -> None:
-        self._store = store
+    def __init__(self, store: str = "default", *, creates: bool = False) -> None:
+        self._store, self._creates = store, creates
 
     def open(self, owner: str, world: SubjectWorld) -> ReferenceSession:
         table = None
         if world.destinations is not None:
             table = {name: ProbedDestination(world.probe) for name in world.destinations}
+        path = world.directory / STORE_NAME
+        if self._store != "memory" and not self._creates:
+            begin_empty(path)
         ports = Ports(
             clock=world.clock,
             sleeper=world.sleeper,
@@ -71,7 +76,7 @@ class Reference:
             wrap_store=lambda store: FaultyStore(store, world.probe),
         )
         coordinator = open_coordinator(
-            world.directory / STORE_NAME,
+            path,
             destinations=table,
             settings=_settings(world),
             owner=owner,

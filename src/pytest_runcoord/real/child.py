@@ -85,7 +85,7 @@ class Child:
         do = request["do"]
         if do == "open":
             ToldLog(self._ask)
-            session = Reference().open(request["owner"], self._world(request))
+            session = Reference(creates=True).open(request["owner"], self._world(request))
             self._process = LocalProcess(session)
             return {}
         if do == "start":

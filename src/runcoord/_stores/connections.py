@@ -103,12 +103,6 @@ class _File:
         """The one that was used last is used next: it has prepared the most."""
         self.pid = os.getpid()
 
-    def give_back(self, link: Link, *, spoiled: bool) -> None:
-        if spoiled or not self.stores or len(self.idle) >= MAX_IDLE:
-            link.close()
-        elif link.connection is not None:
-            self.idle.append(link)
-
     def close_idle(self) -> None:
         while self.idle:
             self.idle.pop().close()
@@ -182,9 +176,13 @@ class Connections:
 
         ``spoiled``: close the connection, its state is not certain.
         """
-        with self._file.lock:
+        file = self._file
+        with file.lock:
             self._users.pop(link.thread, None)
-            self._file.give_back(link, spoiled=spoiled)
+            if spoiled or len(file.idle) >= MAX_IDLE or (self._closed and not file.stores):
+                link.close()
+            elif link.connection is not None:
+                file.idle.append(link)
             counters = self.counters
             counters.statements += statements
             if rows_written:

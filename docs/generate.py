@@ -166,7 +166,7 @@ LIBRARY = {
     "Running commands": (
         "runcoord._supervisor.preparing runcoord._supervisor.accepting runcoord._supervisor.command "
         "runcoord._supervisor.report runcoord._supervisor.git_state "
-        "runcoord._processes runcoord._launching.launcher runcoord._teardown"
+        "runcoord._processes runcoord._launching.launcher runcoord._launching.orphans runcoord._teardown"
     ),
     "Calls from asyncio, and calls with a bound": "runcoord._async_calls runcoord._bounded",
     "Answers and reports": "runcoord._answers runcoord._recoverer runcoord._outbox",

@@ -20,7 +20,7 @@ from pytest_runcoord.processes.shim import SimShim
 from pytest_runcoord.promises import Promise, Promises
 from pytest_runcoord.timekeeper import Timekeeper
 from pytest_runcoord.world_errors import ScenarioMistake
-from runcoord.ports import Habitat, LaunchOrder, ProcessIdentity, Sleeper
+from runcoord.ports import Bounded, Habitat, LaunchOrder, ProcessIdentity, Sleeper
 from runcoord.testing import ManualClock
 
 COOKIE_DIGITS = 32
@@ -68,7 +68,7 @@ class ProcessWorld:
     """How often somebody held a process that belongs to no run, for a record."""
     _table: SimTable | None = None
     _seats: dict[int, Seat] = field(default_factory=dict)
-    _offered: dict[int, tuple[Probe, Sleeper]] = field(default_factory=dict)
+    _offered: dict[int, tuple[Probe, Sleeper, Bounded]] = field(default_factory=dict)
     _promises: Promises | None = None
 
     # --- the table ---
@@ -151,9 +151,9 @@ class ProcessWorld:
             named = next(iter(everybody))
         return Place(host=named or f"machine of {owner}")
 
-    def offer(self, incarnation: Incarnation, probe: Probe, sleeper: Sleeper) -> None:
+    def offer(self, incarnation: Incarnation, probe: Probe, sleeper: Sleeper, bounded: Bounded) -> None:
         """What the ports of an incarnation are made with, should it ever use them."""
-        self._offered[id(incarnation)] = probe, sleeper
+        self._offered[id(incarnation)] = probe, sleeper, bounded
 
     def seat(self, incarnation: Incarnation) -> Seat:
         """The process and the ports of an incarnation, made at first use."""
@@ -166,9 +166,9 @@ class ProcessWorld:
         return found
 
     def _seated(self, incarnation: Incarnation, own: SimProcess) -> Seat:
-        probe, sleeper = self._offered[id(incarnation)]
+        probe, sleeper, bounded = self._offered[id(incarnation)]
         processes = SimProcesses(self.table, own, probe, sleeper, by=incarnation.owner)
-        found = self._seats[id(incarnation)] = Seat(processes, SimLauncher(self, processes, sleeper))
+        found = self._seats[id(incarnation)] = Seat(processes, SimLauncher(self, processes, sleeper, bounded))
         return found
 
     def habitat(self, incarnation: Incarnation) -> Habitat:

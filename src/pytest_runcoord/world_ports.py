@@ -129,7 +129,7 @@ def subject_world(world: PortsWorld, incarnation: Incarnation | None) -> Subject
     )
     if incarnation is not None:
         whose = incarnation
-        world.processes.offer(whose, probe, sleeper)
+        world.processes.offer(whose, probe, sleeper, bounded)
         offered.processes = cast("Processes", OwnProcesses(world.processes, whose, probe))
         offered.launcher = cast("Launcher", AtFirstUse(lambda: world.processes.seat(whose).launcher))
         offered.homes = cast("Homes", AtFirstUse(lambda: world.homes.port(probe)))

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from runcoord._executor import Ended, Execution, ExecutionReport
     from runcoord._heartbeat import Hold, HoldReport
     from runcoord._launching import ShimLauncher
+    from runcoord._launching.orphans import Orphans
     from runcoord._outbox import DrainReport
     from runcoord._processes import open_processes
     from runcoord._recoverer import SweepReport
@@ -71,6 +72,7 @@ else:  # unseen by type checkers, to which any name would be one that is found l
             "_executor": ("Ended", "Execution", "ExecutionReport"),
             "_heartbeat": ("Hold", "HoldReport"),
             "_launching": ("ShimLauncher",),
+            "_launching.orphans": ("Orphans",),
             "_outbox": ("DrainReport",),
             "_processes": ("open_processes",),
             "_recoverer": ("SweepReport",),
@@ -120,6 +122,7 @@ __all__ = [
     "Intake",
     "Lease",
     "Message",
+    "Orphans",
     "Outcome",
     "Ports",
     "Receipt",

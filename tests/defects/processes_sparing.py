@@ -16,9 +16,10 @@ from pytest_runcoord.processes.membership import Members
 from runcoord import _ending_trees
 from runcoord._core import cleanup as cleanups
 from runcoord._core.lineage import CookieLine
-from runcoord._core.teardown import Found, Scope, TeardownReport
+from runcoord._core.teardown import Fate, Found, Scope, TeardownReport
+from runcoord._launching.orphans import Orphans
 from runcoord._supervisor import preparing
-from runcoord.ports import Membership
+from runcoord.ports import Membership, PinnedProcess
 
 Patch = pytest.MonkeyPatch
 
@@ -124,6 +125,19 @@ def _recovery_ends_the_recorded_alone(patch: Patch) -> None:
     patch.setattr(_ending_trees, "membership", few)
 
 
+def _the_group_is_killed_unseen(patch: Patch) -> None:
+    def kill(self: Orphans, report: TeardownReport, leader: PinnedProcess) -> TeardownReport:
+        if all(each.fate is not Fate.SPARED for each in report.processes):
+            self._signalled_group(leader)
+        return report
+
+    patch.setattr(Orphans, "_with_the_group", kill)
+
+
+def _the_group_is_left_to_itself(patch: Patch) -> None:
+    patch.setattr(Orphans, "_with_the_group", lambda self, report, leader: report)
+
+
 def _any_marker_spares(patch: Patch) -> None:
     patch.setattr(
         membership, "handed_over", lambda process, cookie: "RUNCOORD_HANDED_OVER" in process.environment
@@ -194,6 +208,22 @@ SPARING: list[Defect] = [
         _recovery_ends_the_recorded_alone,
         name="recorded-alone",
         scenario="recovery-ends-the-group-alone-too",
+    ),
+    Defect(
+        "nested-and-spared",
+        "The command's group is killed where it cannot be seen that somebody in it was handed over.",
+        "nothing-of-others",
+        _the_group_is_killed_unseen,
+        name="killed-unseen",
+        scenario="without-its-shim-who-was-handed-over-is-spared",
+    ),
+    Defect(
+        "nested-and-spared",
+        "Where somebody in the command's group was handed over, nobody of it is ended who has no cookie.",
+        "outcome-after-quiescence",
+        _the_group_is_left_to_itself,
+        name="group-left",
+        scenario="without-its-shim-the-others-of-its-group-end",
     ),
     Defect(
         "teardown-twice",

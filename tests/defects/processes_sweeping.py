@@ -18,6 +18,7 @@ from runcoord._core.model import Cleanup, CleanupState, Outcome
 from runcoord._core.records import RecordedProcess
 from runcoord._core.teardown import TeardownReport
 from runcoord._core.teardown_plan import TeardownPlan
+from runcoord._launching.orphans import Orphans
 from runcoord._log import say
 from runcoord._supervisor import command
 from runcoord._supervisor.command import CommandRun
@@ -178,6 +179,11 @@ def _survivors_are_not_told(patch: Patch) -> None:
 
 def _only_the_seen_are_named(patch: Patch) -> None:
     patch.setattr(TeardownPlan, "unseen", "")
+    patch.setattr(Orphans, "_with_the_group", lambda self, report, leader: report)
+
+
+def _looks_without_a_bound(patch: Patch) -> None:
+    patch.setattr(Orphans, "tear_down", Orphans._once)
 
 
 def _success_with_survivors_is_plain(patch: Patch) -> None:
@@ -336,6 +342,14 @@ SWEEPING: list[Defect] = [
         _only_the_seen_are_named,
         name="unseen-unnamed",
         scenario="one-named-survivor-does-not-mask-the-unseen",
+    ),
+    Defect(
+        "cleanup-failure-does-not-mask",
+        "Without its shim a run is ended with looks that nothing bounds.",
+        "never-returns",
+        _looks_without_a_bound,
+        name="unbounded",
+        scenario="without-its-shim-a-look-never-returns",
     ),
     Defect(
         "outcome-after-quiescence",

@@ -77,7 +77,7 @@ class Machine:
             sleeper=self.sleeper,
             bounded=Directly(),
             processes=processes,
-            launcher=SimLauncher(self, processes, self.sleeper),
+            launcher=SimLauncher(self, processes, self.sleeper, Directly()),
             wrap_store=self._wrapped,
         )
         opened = open_coordinator(self.directory / "runs.db", owner=f"{owner}:1", ports=ports)

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import PurePath
 from typing import Protocol
 
 from pytest_runcoord.processes.plans import Plan
 from pytest_runcoord.processes.port import SimProcesses
-from pytest_runcoord.processes.process import KILL, SimProcess
+from pytest_runcoord.processes.process import SimProcess
 from pytest_runcoord.processes.shim import SimShim
 from pytest_runcoord.processes.table import SimTable
-from runcoord import tear_down
-from runcoord.errors import InvalidRequest, LaunchFailed, ProcessError, ProcessGone
+from runcoord import Orphans
+from runcoord.errors import LaunchFailed, ProcessGone
 from runcoord.ports import (
+    Bounded,
     Ending,
-    Fate,
     LaunchOrder,
-    Membership,
     PinnedProcess,
     ProcessIdentity,
     Sleeper,
@@ -51,8 +48,11 @@ class Launching(Protocol):
 class SimLauncher:
     """Launches for one process, through whose port the tree is seen."""
 
-    def __init__(self, around: Launching, processes: SimProcesses, sleeper: Sleeper) -> None:
+    def __init__(
+        self, around: Launching, processes: SimProcesses, sleeper: Sleeper, bounded: Bounded
+    ) -> None:
         self._around, self._processes, self._sleeper = around, processes, sleeper
+        self._bounded = bounded
         self.shims: list[SimShim] = []
 
     def launch(self, order: LaunchOrder) -> SimTree:
@@ -65,7 +65,7 @@ class SimLauncher:
         shim = SimShim(around.table, owner, order, labels, around.run_of(order.cookie))
         self.shims.append(shim)
         self._processes.reach("after-launch")
-        return SimTree(shim, plan, self._processes, self._sleeper)
+        return SimTree(shim, plan, self._processes, self._sleeper, self._bounded)
 
     def owner_is_gone(self) -> None:
         """The process that launched is dead: every lifeline of it has ended."""
@@ -80,8 +80,11 @@ class SimLauncher:
 class SimTree:
     """See :class:`runcoord.ports.Tree`."""
 
-    def __init__(self, shim: SimShim, plan: Plan | None, processes: SimProcesses, sleeper: Sleeper) -> None:
+    def __init__(
+        self, shim: SimShim, plan: Plan | None, processes: SimProcesses, sleeper: Sleeper, bounded: Bounded
+    ) -> None:
         self._shim, self._plan, self._processes, self._sleeper = shim, plan, processes, sleeper
+        self._bounded = bounded
         self._woken = self._closed = False
         self._report: TeardownReport | None = None
         self._pins: list[PinnedProcess] = []
@@ -166,30 +169,17 @@ class SimTree:
 
     def _without_shim(self, grace: float) -> TeardownReport:
         """The shim was killed: what can be found by the command and the cookie is ended from here."""
-        order = self._shim.order
-        leader = self._pins[1] if self._pins else None
-        members = Membership(
-            cookie=order.cookie,
-            recorded=() if leader is None else (replace(leader.identity, cookie=order.cookie),),
-            scope=order.scope,
-            spared=order.cookie,
-        )
-        report = tear_down(
+        orphans = Orphans(
             self._processes,
-            members,
-            grace=grace,
+            self._shim.order,
+            shim=None,
+            leader=self._pins[1] if self._pins else None,
             clock=self._processes.table.clock,
             sleeper=self._sleeper,
+            bounded=self._bounded,
             hurried=self._hurried(),
         )
-        if leader is not None and all(each.fate is not Fate.SPARED for each in report.processes):
-            with contextlib.suppress(ProcessError, InvalidRequest):
-                self._processes.signal_group(leader, KILL)
-        problem = (
-            "the process that the run hung on was gone, so not everybody could be seen:"
-            " the rest was found by cookie"
-        )
-        return replace(report, problems=(problem, *report.problems))
+        return orphans.tear_down(grace)
 
     def _hurried(self) -> Callable[[], bool]:
         return lambda: self._shim.hurried

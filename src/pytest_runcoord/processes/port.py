@@ -223,6 +223,8 @@ class SimProcesses:
         group = [each for each in here if each.group == process.pid]
         if (holder is not None and holder is not process) or not group:
             raise ProcessGone(f"there is no group {process.pid}", pid=process.pid)
+        if number == 0:  # whether there is one
+            return
         # All at once: what one of them does about it comes after everybody was signalled.
         results = [self.send(each, number, "group", leader.claimed) for each in group if not each.ended]
         if results and "sent" not in results:

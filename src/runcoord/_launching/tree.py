@@ -8,7 +8,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from runcoord._core.grace import require_grace
 from runcoord._core.identity import ProcessIdentity
@@ -24,6 +24,9 @@ from runcoord._launching.channel import Channel
 from runcoord._launching.terminal import Terminal, stop_this_job
 from runcoord.errors import LaunchFailed, ProcessError, ProcessGone
 from runcoord.ports import Ending, LaunchOrder, PinnedProcess, Processes
+
+if TYPE_CHECKING:  # loaded for a run whose shim is gone
+    from runcoord._launching.orphans import Orphans
 
 STOP_LOOK_SECONDS = 0.5
 """How often it is looked whether the shim was stopped, on a terminal only: what no event tells."""
@@ -64,6 +67,7 @@ class ShimTree:
         """How often the command was continued after a stop."""
         self._report: TeardownReport | None = None
         self._asked_until: float | None = None
+        self._orphans: Orphans | None = None
 
     # --- starting ---
 
@@ -242,12 +246,30 @@ class ShimTree:
                 self._channel.say({"do": "hurry"})
             self._hear(left)
         if self._report is None:
-            from runcoord._launching.orphans import tear_down_without_shim
-
-            self._report = tear_down_without_shim(
-                self._processes, self._order, self._pins, self._pids, grace, lambda: self._hurry
-            )
+            self._report = self._torn_down_without_shim(grace)
         return self._report
+
+    def _torn_down_without_shim(self, grace: float) -> TeardownReport:
+        if self._pids is None:
+            return TeardownReport(
+                emptied=True
+            )  # the command was never forked, or its gate closed with the shim
+        if self._orphans is None:
+            from runcoord._bounded import ThreadBounded
+            from runcoord._launching.orphans import Orphans
+
+            shim, leader = (self._pins.get(pid) for pid in self._pids)
+            self._orphans = Orphans(
+                self._processes,
+                self._order,
+                shim=shim,
+                leader=leader,
+                clock=time,
+                sleeper=time,
+                bounded=ThreadBounded(),
+                hurried=lambda: self._hurry,
+            )
+        return self._orphans.tear_down(grace)
 
     def hurry(self) -> None:
         """See :meth:`runcoord.ports.Tree.hurry`."""

@@ -334,6 +334,8 @@ def plugin_page() -> str:
         "The plugin reads no variable of its own; those of pytest (`PYTEST_ADDOPTS`, "
         "`PYTEST_DISABLE_PLUGIN_AUTOLOAD`, …) work as ever. While a scenario says `tz`, the variable "
         "`TZ` of the process has its value.",
+        "While a scenario runs, the garbage collector waits longer than usual, and what the scenario left is "
+        "collected at its end; thresholds are as before afterwards. One that is switched off stays so.",
     )
 
 

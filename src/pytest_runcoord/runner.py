@@ -14,6 +14,7 @@ from pytest_runcoord.arming import ANY_MOMENT, Armed
 from pytest_runcoord.deadlines import claimable
 from pytest_runcoord.destinations import PASSING
 from pytest_runcoord.failures import StepFailed, as_written, describe
+from pytest_runcoord.garbage import collected_at_the_end
 from pytest_runcoord.history import HistoryFull
 from pytest_runcoord.incarnation import Incarnation, Life
 from pytest_runcoord.invariants import WATCHED, IdleIsFree, Watch
@@ -64,7 +65,8 @@ def run_variant(scenario: Scenario, variant: Variant, *, subject: Subject | None
         return result
     directory = Path(tempfile.mkdtemp(prefix="runcoord-", dir=_scratch()))
     try:
-        _Run(scenario, subject, directory, result).run()
+        with collected_at_the_end():
+            _Run(scenario, subject, directory, result).run()
     finally:
         _remove(directory)
         result.seconds = _now() - began

@@ -28,8 +28,13 @@ class RecordedRows:
     sent: list[tuple[int, int]] = field(default_factory=list)
     denied: set[int] = field(default_factory=set)
 
-    def pids(self) -> list[int]:
-        return list(self.processes)
+    marked: bool = False
+    """Each process has a mark of its own, which it gets with its number."""
+    read: list[int] = field(default_factory=list)
+    """Pids of the rows that were read, in order."""
+
+    def marks(self) -> dict[int, int]:
+        return {pid: id(each) if self.marked else 0 for pid, each in self.processes.items()}
 
     def _process(self, pid: int) -> dict[str, Any]:
         if pid not in self.processes:
@@ -38,6 +43,7 @@ class RecordedRows:
 
     def row(self, pid: int) -> Row:
         seen = self._process(pid)
+        self.read.append(pid)
         return Row(
             pid=pid,
             state=LETTERS[seen["status"]],

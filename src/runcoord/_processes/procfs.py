@@ -22,9 +22,17 @@ class Procfs:
         self.root = root
         self.init = 1
 
-    def pids(self) -> list[int]:
-        """All process numbers that are shown, in the order of the kernel. Raises ``OSError``."""
-        return [int(name) for name in os.listdir(self.root) if name.isdecimal()]
+    def marks(self) -> dict[int, int]:
+        """All process numbers that are shown, in the order of the kernel. Raises ``OSError``.
+
+        The mark is the number of the inode, which the kernel gives to a process when it is first listed, and
+        takes away with it. Files that only look like ``/proc`` keep no such order: there it is 0.
+        """
+        real = self.root == "/proc"
+        with os.scandir(self.root) as entries:
+            return {
+                int(entry.name): entry.inode() if real else 0 for entry in entries if entry.name.isdecimal()
+            }
 
     def row(self, pid: int) -> Row:
         """What the process with this number is now. Raises ``OSError``, and ``ValueError`` for a line that

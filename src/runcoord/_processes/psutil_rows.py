@@ -35,12 +35,12 @@ class PsutilRows:
     def __init__(self) -> None:
         self.init = 0 if sys.platform == "win32" else 1
 
-    def pids(self) -> list[int]:
+    def marks(self) -> dict[int, int]:
         """Raises ``OSError``."""
         import psutil
 
         with _as_os_errors():
-            return psutil.pids()
+            return dict.fromkeys(psutil.pids(), 0)
 
     def row(self, pid: int) -> Row:
         """Raises ``OSError``."""

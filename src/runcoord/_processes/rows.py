@@ -62,8 +62,9 @@ class Rows(Protocol):
     def init(self) -> int:
         """The pid that is shown unless those of other users are hidden; 0 where there is no such."""
 
-    def pids(self) -> list[int]:
-        """All numbers that are shown. Raises ``OSError``."""
+    def marks(self) -> dict[int, int]:
+        """All numbers that are shown, each with a mark: while that is the same, the number means the same
+        process. 0 where there is no such mark. Raises ``OSError``."""
 
     def row(self, pid: int) -> Row:
         """What the process with this number is now. Raises ``OSError``, of :data:`GONE` and :data:`CLOSED`

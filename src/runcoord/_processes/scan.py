@@ -11,7 +11,7 @@ proved by two passes in a row.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from runcoord._core.identity import Habitat, ProcessIdentity
 from runcoord._core.lineage import belongs, handed_over
@@ -45,12 +45,18 @@ class Pass:
         members: Membership,
         never: frozenset[int],
         seconds: float,
+        strangers: Mapping[int, int],
     ) -> None:
         self.table = table
         self.habitat = habitat
         self.members = members
         self.never = never
         self.until = time.monotonic() + seconds
+        self.strangers = strangers
+        """By pid and mark: those that are not read again."""
+        self.marks: dict[int, int] = {}
+        self.nobodys: set[int] = set()
+        """Threads of the kernel, and what has ended."""
         self.rows: dict[int, Row] = {}
         self.children: dict[int, list[int]] = {}
         self.found: dict[int, int] = {}
@@ -85,7 +91,11 @@ class Pass:
 
     def _read_rows(self) -> None:
         table, rows, children, now, until = self.table, self.rows, self.children, time.monotonic, self.until
-        for pid in table.pids():
+        strangers = self.strangers
+        self.marks = table.marks()
+        for pid, mark in self.marks.items():
+            if mark and strangers.get(pid) == mark:
+                continue
             if now() >= until:
                 raise TimeIsOver
             try:
@@ -100,7 +110,8 @@ class Pass:
                     raise
                 continue
             if row.kernel or row.ended:
-                continue  # nobody's; and what has ended has no children any more
+                self.nobodys.add(pid)  # and what has ended has no children any more
+                continue
             rows[pid] = row
             children.setdefault(row.parent, []).append(pid)
 
@@ -181,6 +192,25 @@ class Pass:
             if self.blocks[pid] is None:
                 self.closed.add(pid)
         return self.blocks[pid] or b""
+
+    def settled(self) -> dict[int, int]:
+        """By pid and mark: those that are nobody's, or were there before what the run hangs on, and are
+        strangers. For a pass that came to its end."""
+        since = self.rows.get(self.members.ancestor)
+        if since is None:
+            return {}
+        return {
+            pid: mark
+            for pid, mark in self.marks.items()
+            if mark and (pid in self.nobodys or self._is_settled(pid, since.start))
+        }
+
+    def _is_settled(self, pid: int, since: int) -> bool:
+        row = self.rows.get(pid)
+        if row is None or row.start >= since or pid in self.found or pid in self.never:
+            return False
+        by_cookie = self.members.cookie and self.members.scope is Scope.TREE
+        return not by_cookie or (self.blocks.get(pid) is not None and pid not in self.executing)
 
     def _sightings(self, pids: Iterable[int]) -> tuple[Sighting, ...]:
         rows, habitat, found, table = self.rows, self.habitat, self.found, self.table

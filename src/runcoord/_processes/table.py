@@ -25,6 +25,7 @@ from runcoord._processes.proof import Proof
 from runcoord._processes.requests import require_group, require_membership, require_pid
 from runcoord._processes.rows import Rows
 from runcoord._processes.scan import Pass
+from runcoord._processes.strangers import Strangers
 from runcoord.errors import InvalidRequest, ProbeFailed, ProcessGone
 
 TYPE_CHECKING = False  # that of typing, which is not loaded for the process that a run hangs on
@@ -44,6 +45,7 @@ class ProcessTable:
         self._generation = -1
         self._unspared: Membership | None = None
         """The run of which the last scan saw everything, and nobody who was handed over."""
+        self._strangers = Strangers()
 
     def _read_habitat(self) -> Habitat:
         """Where we are. Raises ProbeFailed when the rows are not about the processes that we can signal."""
@@ -118,7 +120,10 @@ class ProcessTable:
             place = self._here()
         except ProbeFailed as error:
             return Scan(complete=False, problem=error.problem)
-        scan = Pass(self._rows, place.habitat, members, own, seconds).run(self._is_recorded)
+        look = Pass(self._rows, place.habitat, members, own, seconds, self._strangers.known(members))
+        scan = look.run(self._is_recorded)
+        if scan.complete:
+            self._strangers.add(look.settled())
         if scan.complete and not scan.spared:
             self._unspared = members
         return scan

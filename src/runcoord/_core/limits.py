@@ -172,6 +172,9 @@ CLEAN_SCANS = 2
 """Scans in a row that must find nobody: a child may be born behind the back of one scan."""
 SCAN_SECONDS = 2.0
 """Longest time of one scan of the process table: a flood of processes makes reading it slow."""
+STRANGER_SECONDS = 10.0
+"""How long a process that was there before a run, and is none of it, is not read again in a teardown: longer
+than most teardowns take, and short beside the longest grace."""
 TEARDOWN_FIRST_PAUSE_SECONDS = 0.02
 """First wait of a teardown before it looks for new members; it ends earlier when all that are known have.
 Doubles while nobody new is found."""

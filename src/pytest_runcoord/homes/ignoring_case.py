@@ -54,9 +54,12 @@ class _Root:
         return self._inner.seen(name, _found(os.path.join(self.path, name), file))
 
     def changed(self, marks: Mapping[str, str], file: str) -> list[str]:
-        asked = {_found(self.path, name): name for name in marks}
-        found = self._inner.changed({real: marks[name] for real, name in asked.items()}, file)
-        return [asked[real] for real in found]
+        changed = []
+        for name, mark in marks.items():
+            real = _found(self.path, name)
+            if self._inner.changed({real: mark}, _found(os.path.join(self.path, real), file)):
+                changed.append(name)
+        return changed
 
     def mark(self, folder: str, *files: str) -> str:
         name = _found(self.path, folder)

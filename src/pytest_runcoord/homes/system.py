@@ -8,6 +8,7 @@ absent: it is refused when it is used all the same, as by code that asked when i
 from __future__ import annotations
 
 import errno
+import functools
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -187,6 +188,7 @@ class System:
         if name == "close":
             return self._closing(right)
 
+        @functools.wraps(right)
         def replaced(*args: Any, **more: Any) -> Any:
             first = args[0] if args else more.get("path")
             self._require(name, first, more)
@@ -232,6 +234,7 @@ class System:
         return number
 
     def _closing(self, right: Callable[[int], None]) -> Callable[[int], None]:
+        @functools.wraps(right)
         def close(number: int) -> None:
             if number in self._strangers:
                 self.closed_twice.append(f"descriptor {number}, of {self._strangers[number]}")

@@ -60,6 +60,7 @@ def import_answer(report: ImportReport) -> dict[str, Any]:
         "history": report.history,
         "known": report.known,
         "changed": list(report.changed),
+        "changed_count": report.changed_count,
         "refused": {each.name: each.kind for each in report.refused},
         "corrupt": {each.name: each.reason for each in report.corrupt},
         "reasons": {each.name: each.reason for each in (*report.refused, *report.corrupt)},
@@ -70,6 +71,7 @@ def import_answer(report: ImportReport) -> dict[str, Any]:
         "tombstoned": report.tombstoned,
         "tombstones_failed": report.tombstones_failed,
         "pruned": report.pruned,
+        "prunings_failed": report.prunings_failed,
         "gone": report.gone,
         "unfinished": report.unfinished,
     }

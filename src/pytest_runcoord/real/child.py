@@ -14,20 +14,20 @@ import sys
 import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from pytest_runcoord.incarnation import LocalProcess
-from pytest_runcoord.probed_ports import BoundedByWorld, HangInBound, NeverReturns, store_error
+from pytest_runcoord.probed_ports import BoundedByWorld, HangInBound, NeverReturns, Probe, store_error
 from pytest_runcoord.real.launcher import NamedLauncher
 from pytest_runcoord.real.machine import NamedMachine
 from pytest_runcoord.real.wire import Wire, WireClosed
 from pytest_runcoord.reference import Reference
 from pytest_runcoord.subject import SubjectWorld, Timer
 from pytest_runcoord.timekeeper import HANG_SECONDS
-from pytest_runcoord.world_ports import timed_out
+from pytest_runcoord.world_ports import AtFirstUse, timed_out
 from runcoord import DestinationRefused, open_processes
 from runcoord.errors import Happened, RuncoordError
-from runcoord.ports import Message
+from runcoord.ports import Homes, Message
 
 
 class WireClock:
@@ -50,6 +50,18 @@ class WireClock:
 
     def boot_id(self) -> str:
         return self._read[3]
+
+
+def _homes(probe: Probe) -> Homes:
+    """The homes of this machine, behind the probe, loaded when something asks for them."""
+
+    def made() -> Homes:
+        from pytest_runcoord.homes.probed import ProbedHomes
+        from runcoord import open_homes
+
+        return ProbedHomes(open_homes, probe)
+
+    return cast("Homes", AtFirstUse(made))
 
 
 class Child:
@@ -151,6 +163,8 @@ class Child:
             {},
             machine,
             NamedLauncher(machine, self.announce) if request["staged"] else None,
+            _homes(self),
+            tuple(request["imports"]),
         )
 
     # --- ports ---

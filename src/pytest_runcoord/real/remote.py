@@ -68,6 +68,7 @@ class RemoteProcess:
                     "directory": str(world.directory),
                     "destinations": sorted(world.destinations),
                     "settings": world.plan.settings,
+                    "imports": world.imports_of(incarnation.owner),
                     "machine": world.processes.place_of(incarnation.owner).host,
                     "handles": world.plan.kernel_handles,
                     "staged": self._body.staged,

@@ -277,6 +277,7 @@ class VariantItem(ScenarioItem):
             says=self.scenario.says,
             width=_width(self.config),
             brief=self.config.getoption("tbstyle") == "short",
+            whole=self.config.getoption("verbose") > 1,
         )
 
 

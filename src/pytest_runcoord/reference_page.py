@@ -159,6 +159,8 @@ def _value(value: object, kind: Kind) -> str:
     """A default as a scenario would write it."""
     if isinstance(kind, Duration) and isinstance(value, float):
         return f"{value:g}s" if value >= 1 or not value else f"{value * 1000:g}ms"
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(str, value))}]"
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

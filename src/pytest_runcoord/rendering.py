@@ -16,6 +16,8 @@ HISTORY_LINES = 12
 """Lines of history in a report: the step that failed and what led to it fit on half a screen."""
 BRIEF_HISTORY_LINES = 4
 """The same with ``--tb=short``."""
+WHOLE_HISTORY_LINES = 2_000
+"""The same with ``-vv``: all of it, but for a scenario that went in circles."""
 LINES_BEFORE, LINES_AFTER = 3, 2
 """Lines of the file around the one that failed."""
 ONE_CLOCK = "time"
@@ -71,18 +73,21 @@ def failure_text(
     says: str = "",
     width: int = 80,
     brief: bool = False,
+    whole: bool = False,
 ) -> FailureText:
     """Everything a report says about a result that is not a pass.
 
     ``says`` is the scenario's own sentence. ``source`` is the text of the file as it was when the scenario
     was read; ``path`` is how to name the file to the reader, ``line`` where the scenario begins, for results
-    that name no line of their own. ``brief`` leaves out the file's lines around it and most of the history.
+    that name no line of their own. ``brief`` leaves out the file's lines around it and most of the history,
+    ``whole`` nothing of it.
     """
     width = max(NARROWEST, min(width, WIDEST))
     failure = result.failure
     at = failure.line if failure is not None and failure.line > 0 else line
     shown = [] if brief else excerpt(source, at, failure.column if failure is not None else 0)
-    history = history_table(result.history, at, width, BRIEF_HISTORY_LINES if brief else HISTORY_LINES)
+    limit = WHOLE_HISTORY_LINES if whole else BRIEF_HISTORY_LINES if brief else HISTORY_LINES
+    history = history_table(result.history, at, width, limit)
     return FailureText(
         path,
         at,

@@ -174,12 +174,36 @@ def test_a_pid_whose_number_a_group_still_has_is_not_recycled() -> None:
 
 
 def test_what_is_not_so_of_a_process_fails_with_what_was_seen() -> None:
-    for expectation, problem in {
-        "process: {id: child, is: gone}": "child is not as expected",
-        "signals: {to: child, count: 1}": "child was not sent as many signals as expected",
-        "cleanup: {run: r1, is: done}": "the clean-up of r1",
-        "report: {run: r1, emptied: true}": "no teardown of r1 was recorded",
-    }.items():
+    for expectation, problem, seen in (
+        ("process: {id: child, is: gone}", "child is not as expected", "lives"),
+        ("signals: {to: child, count: 1}", "child was not sent as many signals as expected", "none"),
+        ("cleanup: {run: r1, is: done}", "the clean-up of r1: 'is' is not as expected", 'is "pending"'),
+        ("report: {run: r1, emptied: true}", "no teardown of r1 was recorded", "none"),
+        ("took: {most: 9s, least: 2s}", "the step before took less time than expected", "0 s"),
+    ):
         result = run(f"{CLAIMED}  - spawn: {{run: r1, process: child}}\nexpect: [{expectation}]")
         assert result.failure is not None, expectation
         assert problem in result.failure.problem
+        assert result.failure.seen == seen
+
+
+def test_how_a_process_ended_is_seen_in_the_words_of_the_language() -> None:
+    ended = f"{CLAIMED}  - spawn: {{run: r1, process: child}}\n  - exit: {{process: child, status: 3}}\n"
+    result = run(ended + "  - no_reap: child\nexpect: [process: {id: child, is: lives}]")
+    assert result.failure is not None
+    assert (result.failure.expected, result.failure.seen) == ("lives", "gone, status 3")
+    assert any(each.what == "exit" and "exit_status=3" in each.detail for each in result.history)
+
+
+def test_a_variable_is_shown_as_a_scenario_writes_it() -> None:
+    result = run(
+        """
+steps:
+  - open: gw1
+  - supervise: {run: r1, process: child}
+expect: [exports: {to: child, has: {RUNCOORD_DEPTH: '7'}}]
+"""
+    )
+    assert result.failure is not None
+    assert result.failure.problem == "RUNCOORD_DEPTH of child is not as expected"
+    assert (result.failure.expected, result.failure.seen) == ('"7"', '"1"')

@@ -105,6 +105,16 @@ def test_a_short_traceback_leaves_out_the_lines_around_and_most_history(failing:
     assert any(line.startswith("History, the last 4 of ") for line in lines)
 
 
+def test_with_two_more_v_the_whole_history_is_shown(write: Write, run: Run) -> None:
+    steps = "".join("  - advance: 1s\n" for _ in range(20))
+    write(
+        "long.runcoord.yaml",
+        f"runcoord: 1\nscenario: long\nsays: It waits.\nsteps:\n{steps}expect: [runs: 1]\n",
+    )
+    run().stdout.fnmatch_lines(["History, the last 12 of 20 lines; *"])
+    run("-vv").stdout.fnmatch_lines(["History, complete; *"])
+
+
 def test_a_line_traceback_is_the_place_and_the_problem(failing: str, run: Run) -> None:
     result = run("--tb=line")
     assert failing in result.outlines

@@ -123,6 +123,22 @@ def test_a_failure_without_a_line_of_its_own_points_at_the_scenario() -> None:
 # --- history ---
 
 
+@pytest.mark.parametrize(
+    ("options", "begins"),
+    [
+        ({}, "History, the last 12 of 40 lines; "),
+        ({"brief": True}, "History, the last 4 of 40 lines; "),
+        ({"whole": True}, "History, complete; "),
+        ({"brief": True, "whole": True}, "History, the last 4 of 40 lines; "),
+    ],
+)
+def test_the_reader_chooses_how_much_history_is_shown(options: dict[str, Any], begins: str) -> None:
+    result = failed()
+    result.history = [entry(number) for number in range(1, 41)]
+    text = failure_text(result, SOURCE, path="a", line=1, rerun="", **options)
+    assert text.history[0].startswith(begins)
+
+
 def test_an_empty_history_is_left_out() -> None:
     assert history_table([], 5, 80) == []
 

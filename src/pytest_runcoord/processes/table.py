@@ -215,7 +215,10 @@ class SimTable:
         place = place or Place()
         numbers = self._numbers(place)
         if pid and numbers.taken(pid):
-            raise NumberTaken(f"{pid} is the number of a process, a group or a session")
+            holder = next(
+                each for each in numbers.holders.values() if pid in (each.pid, each.group, each.session)
+            )
+            raise NumberTaken(f"{pid} is the number of a process, a group or a session: see {holder.label}")
         number = pid or numbers.next_free()
         if parent is None:
             more.setdefault("group", number)

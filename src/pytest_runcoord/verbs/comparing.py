@@ -30,14 +30,20 @@ def compare(what: str, wanted: Mapping[str, Any], seen: Mapping[str, Any]) -> No
         if name not in seen or not _matches(name, value, seen[name])
     }
     if wrong:
+        names = ", ".join(_named(name) for name in wrong)
         raise Unmet(
-            f"{what}: {', '.join(wrong)} {'is' if len(wrong) == 1 else 'are'} not as expected",
+            f"{what}: {names} {'is' if len(wrong) == 1 else 'are'} not as expected",
             expected=", ".join(f"{name} {shown(value)}" for name, value in wrong.items()),
             seen=", ".join(
                 f"{name} {shown(seen[name])}" if name in seen else f"no {name}, only {', '.join(seen)}"
                 for name in wrong
             ),
         )
+
+
+def _named(argument: str) -> str:
+    """Beside the verb of the sentence, an argument of this name needs marks."""
+    return "'is'" if argument == "is" else argument
 
 
 CONTAINED = frozenset({"error", "reason"})

@@ -44,8 +44,10 @@ def _register_starts(registry: Registry) -> None:
         wanted = {name.encode(): bytes_of(world, value) for name, value in (args["has"] or {}).items()}
         for name, value in wanted.items():
             if found.get(name) != value:
-                seen = repr(found[name]) if name in found else "not set"
-                raise Unmet(f"{name.decode()} of {args['to']} is another", expected=repr(value), seen=seen)
+                seen = _as_text(found[name]) if name in found else "not set"
+                raise Unmet(
+                    f"{name.decode()} of {args['to']} is not as expected", expected=_as_text(value), seen=seen
+                )
         present = [name for name in args["lacks"] or () if name.encode() in found]
         if present:
             raise Unmet(
@@ -110,7 +112,9 @@ def _register_logs(registry: Registry) -> None:
             seen = _fields(found[-1])
             if seen != args["fields"]:
                 raise Unmet(
-                    "the fields of the record are others", expected=shown(args["fields"]), seen=shown(seen)
+                    "the fields of the record are not as expected",
+                    expected=shown(args["fields"]),
+                    seen=shown(seen),
                 )
 
     @registry.expectation(
@@ -125,6 +129,11 @@ def _register_logs(registry: Registry) -> None:
         for each in world.logbook.records:
             if text in each.getMessage() or any(text in str(value) for value in _fields(each).values()):
                 raise Unmet("it was logged", expected=f"no record with {text!r}", seen=each.getMessage())
+
+
+def _as_text(value: bytes) -> str:
+    """The value of a variable as a scenario writes it; bytes that are no text are escaped."""
+    return shown(value.decode(errors="backslashreplace"))
 
 
 def _fields(record: logging.LogRecord) -> dict[str, Any]:

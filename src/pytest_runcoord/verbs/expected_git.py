@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_runcoord.scenario import Expectation
-from pytest_runcoord.verbs.comparing import Unmet, compare, stated
+from pytest_runcoord.verbs.comparing import Unmet, compare, shown, stated
 from pytest_runcoord.verbs.git import IN, said_of
 from pytest_runcoord.vocabulary import (
     Argument,
@@ -95,9 +95,9 @@ def _register_configs(registry: Registry) -> None:
         wanted = args["is"] if args["is"] == ABSENT else list(args["is"])
         if seen != wanted:
             raise Unmet(
-                f"{args['key']} of {args['in']} is another",
-                expected=str(wanted),
-                seen=str(seen) if said.status in (0, 1) else said.complaint,
+                f"{args['key']} of {args['in']} is not as expected",
+                expected=shown(wanted),
+                seen=shown(seen) if said.status in (0, 1) else said.complaint,
             )
 
 

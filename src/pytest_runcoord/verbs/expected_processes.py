@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from pytest_runcoord.processes import Life, signal_number
+from pytest_runcoord.processes import Life, SimProcess, signal_number
 from pytest_runcoord.scenario import Expectation
 from pytest_runcoord.subject import RunSeen
-from pytest_runcoord.verbs.comparing import Unmet, compare, stated
+from pytest_runcoord.verbs.comparing import Unmet, compare, shown, stated
 from pytest_runcoord.verbs.process_words import ANY_PROCESS, SIGNAL
 from pytest_runcoord.vocabulary import (
     Argument,
@@ -118,12 +118,18 @@ def _register_processes(registry: Registry) -> None:
 
         world.processes.until(is_so)
         if not is_so():
-            raise Unmet(f"{found.label} is not as expected", expected=wanted, seen=found.life.value)
+            raise Unmet(f"{found.label} is not as expected", expected=wanted, seen=_life_of(found))
         status = expectation.args["status"]
         if status is not None and found.status != status:
             raise Unmet(
                 f"{found.label} did not end as expected", expected=str(status), seen=str(found.status)
             )
+
+
+def _life_of(process: SimProcess) -> str:
+    """In the words of the expectation, and how it ended."""
+    word = {Life.RUNNING: "lives", Life.REAPED: "gone"}.get(process.life, process.life.value)
+    return word if process.status is None else f"{word}, status {process.status}"
 
 
 def _register_reports(registry: Registry) -> None:
@@ -207,7 +213,9 @@ def _compare_fates(world: World, run: RunSeen, fates: dict[str, str], count: dic
     for fate, number in count.items():
         if totals[fate] != number:
             raise Unmet(
-                f"the report has another number of {fate}", expected=str(number), seen=str(dict(totals))
+                f"the number of {fate} in the report is not as expected",
+                expected=str(number),
+                seen=shown(dict(totals)),
             )
 
 

@@ -129,8 +129,9 @@ def _register_effort(registry: Registry) -> None:
     def took(world: World, expectation: Expectation) -> None:
         passed = world.clock.boottime() - world.step_began
         if not expectation.args["least"] <= passed <= expectation.args["most"]:
+            than = "longer" if passed > expectation.args["most"] else "less time"
             raise Unmet(
-                "the step before took another time than expected",
+                f"the step before took {than} than expected",
                 expected=f"{expectation.args['least']:g} s to {expectation.args['most']:g} s",
                 seen=f"{passed:g} s",
             )

@@ -104,7 +104,7 @@ def _register_places(registry: Registry) -> None:
         world.checkouts.touch()
         said = world.checkouts.git(args["in"], args["do"], environment)
         world.history.add(
-            "world", args["by"] or "somebody", f"git {' '.join(args['do'])}", status_=said.status
+            "world", args["by"] or "somebody", f"git {' '.join(args['do'])}", exit_status=said.status
         )
         if bool(said.status) is not args["fails"]:
             raise Unmet(

@@ -153,7 +153,8 @@ def _register_ending(registry: Registry) -> None:
     @registry.step(
         "tear_down",
         group="processes",
-        says="The owner ends the tree that it spawned, and records the report; with 'outcome' the end too.",
+        says="The owner ends the tree that it spawned with 'shim', and records the report; with 'outcome' "
+        "the end too.",
         capability="processes",
         arguments=(
             HELD_RUN,
@@ -176,7 +177,7 @@ def _register_ending(registry: Registry) -> None:
     )
     def exit_(world: World, step: Step) -> None:
         process = world.processes.find(step.args["process"])
-        world.history.add("world", process.label, "exit", status_=step.args["status"], pid=process.pid)
+        world.history.add("world", process.label, "exit", exit_status=step.args["status"], pid=process.pid)
         world.processes.table.exit(process, step.args["status"])
 
     @registry.step(

@@ -38,15 +38,14 @@ LADDER: tuple[frozenset[str], ...] = (
     frozenset({"runcoord._sender", "runcoord._shim"}),
     frozenset({"runcoord._heartbeat", "runcoord._launching", "runcoord._outbox"}),
     frozenset({"runcoord._ending_trees", "runcoord._putting_back"}),
-    frozenset({"runcoord._cleaning", "runcoord._deaths"}),
+    frozenset({"runcoord._cleaning", "runcoord._deaths", "runcoord._importer"}),
     frozenset(
         {
             "runcoord._executor",
-            "runcoord._importer",
             "runcoord._recoverer",
         }
     ),
-    frozenset({"runcoord._maintenance", "runcoord._supervisor"}),
+    frozenset({"runcoord._folder_verbs", "runcoord._maintenance", "runcoord._supervisor"}),
     frozenset({"runcoord._assembly"}),
     frozenset({"runcoord"}),
     frozenset({"runcoord.testing"}),

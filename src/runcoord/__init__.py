@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from runcoord._assembly import Coordinator, open_coordinator
     from runcoord._async_calls import AsyncCalls, Drained
     from runcoord._bounded import ThreadBounded
+    from runcoord._core.layouts import RUN_FOLDERS, Layout
     from runcoord._core.model import (
         Deadline,
         Delivery,
@@ -28,9 +29,13 @@ if TYPE_CHECKING:
         Spec,
         State,
     )
+    from runcoord._core.run_folders import RunFolders
     from runcoord._core.settings import Settings
     from runcoord._executor import Ended, Execution, ExecutionReport
+    from runcoord._folder_verbs import Result
     from runcoord._heartbeat import Hold, HoldReport
+    from runcoord._homes import open_homes
+    from runcoord._importer import ImportReport
     from runcoord._launching import ShimLauncher
     from runcoord._launching.orphans import Orphans
     from runcoord._outbox import DrainReport
@@ -68,9 +73,14 @@ else:  # unseen by type checkers, to which any name would be one that is found l
                 "Spec",
                 "State",
             ),
+            "_core.layouts": ("RUN_FOLDERS", "Layout"),
+            "_core.run_folders": ("RunFolders",),
             "_core.settings": ("Settings",),
             "_executor": ("Ended", "Execution", "ExecutionReport"),
+            "_folder_verbs": ("Result",),
             "_heartbeat": ("Hold", "HoldReport"),
+            "_homes": ("open_homes",),
+            "_importer": ("ImportReport",),
             "_launching": ("ShimLauncher",),
             "_launching.orphans": ("Orphans",),
             "_outbox": ("DrainReport",),
@@ -94,6 +104,7 @@ else:  # unseen by type checkers, to which any name would be one that is found l
 
 
 __all__ = [
+    "RUN_FOLDERS",
     "AsyncCalls",
     "BadRow",
     "Cause",
@@ -118,8 +129,10 @@ __all__ = [
     "Happened",
     "Hold",
     "HoldReport",
+    "ImportReport",
     "Instant",
     "Intake",
+    "Layout",
     "Lease",
     "Message",
     "Orphans",
@@ -128,7 +141,9 @@ __all__ = [
     "Receipt",
     "Refused",
     "Renewal",
+    "Result",
     "Run",
+    "RunFolders",
     "RunList",
     "RuncoordError",
     "Settings",
@@ -142,6 +157,7 @@ __all__ = [
     "VariableNames",
     "__version__",
     "open_coordinator",
+    "open_homes",
     "open_processes",
     "tear_down",
 ]

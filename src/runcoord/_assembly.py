@@ -16,6 +16,7 @@ from runcoord._core.model import Delivery
 from runcoord._core.settings import Settings
 from runcoord._core.submission import require_count, require_id
 from runcoord._executor import Execution, ExecutionReport, Executor, Work
+from runcoord._folder_verbs import Folders
 from runcoord._maintenance import Maintenance
 from runcoord._outbox import DrainReport, Outbox
 from runcoord._stores.sqlite import open_sqlite
@@ -23,10 +24,11 @@ from runcoord._supervisor.commanding import Commands
 from runcoord._supervisor.folders import folders_beside
 from runcoord._ticker import Ticker
 from runcoord.errors import InvalidConfiguration
-from runcoord.ports import Bounded, Clock, Destination, Ports, Processes, Sleeper, Store
+from runcoord.ports import Bounded, Clock, Destination, Homes, Ports, Processes, Sleeper, Store
 
 if TYPE_CHECKING:
     from runcoord._cleaning import Cleaner
+    from runcoord._importer import Importer
     from runcoord._probing import Probes
     from runcoord._recoverer import Recoverer, SweepReport
     from runcoord._supervisor.running import Supervisor
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
 SQLITE_SCHEME = "sqlite:///"
 
 
-class Coordinator(RunVerbs, Commands):
+class Coordinator(RunVerbs, Commands, Folders):
     """A durable run coordinator. Open one with :func:`open_coordinator`, once per process and store.
 
     Safe to use from several threads. A context manager: leaving it ends its threads and closes the store;
@@ -67,7 +69,10 @@ class Coordinator(RunVerbs, Commands):
         self._outbox = Outbox(store, clock, owner, destinations, sending, self.registration)
         self._executor = Executor(self, self._outbox, bounded, sleeper)
         probes = functools.cache(functools.partial(_probes, self.table, ports.bounded))
-        recoverer = functools.partial(_recoverer, self, self._outbox, probes, clock, sleeper)
+        homes = ports.homes
+        self.homes = _real_homes if homes is None else lambda: homes
+        self.importer = functools.cache(functools.partial(_importer, store, clock, self.homes))
+        recoverer = functools.partial(_recoverer, self, self._outbox, probes, self.importer, clock, sleeper)
         self.maintenance = Maintenance(
             self._outbox,
             clock,
@@ -232,6 +237,7 @@ def _recoverer(
     verbs: RunVerbs,
     outbox: Outbox,
     probes: Callable[[], Probes],
+    importer: Callable[[], Importer],
     clock: Clock,
     sleeper: Sleeper,
     held_here: Callable[[str], bool] = lambda run_id: False,
@@ -241,7 +247,21 @@ def _recoverer(
     from runcoord._recoverer import Recoverer
 
     cleaner = functools.partial(_cleaner, verbs, probes(), clock, sleeper)
-    return Recoverer(verbs, outbox, Deaths(verbs, probes()), cleaner, held_here)
+    return Recoverer(verbs, outbox, Deaths(verbs, probes()), cleaner, importer, held_here)
+
+
+def _real_homes() -> Homes:
+    """The machine's own directories. What the system can do is asked when a home is opened."""
+    from runcoord._homes import open_homes
+
+    return open_homes()
+
+
+def _importer(store: Store, clock: Clock, homes: Callable[[], Homes]) -> Importer:
+    """Loaded when folders are imported."""
+    from runcoord._importer import Importer
+
+    return Importer(store, clock, homes)
 
 
 def _cleaner(verbs: RunVerbs, probes: Probes, clock: Clock, sleeper: Sleeper) -> Cleaner:

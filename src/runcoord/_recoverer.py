@@ -29,6 +29,7 @@ from runcoord.ports import BadRow, Change, Owner
 
 if TYPE_CHECKING:
     from runcoord._cleaning import Cleaned, Cleaner
+    from runcoord._importer import Importer, ImportReport
 
 log = Log("runcoord.recovery")
 
@@ -66,6 +67,8 @@ class SweepReport:
     """Old runs removed, with all that belongs to them."""
     pruned_summaries: int = 0
     """Old summaries of groups and old digests removed; a group goes with its summary."""
+    imports: list[ImportReport] = field(default_factory=list)
+    """What became of each home that :attr:`Settings.imports` names, in that order."""
     digest: bool = False
     """Whether a digest of held events was written for the operator."""
     unfinished: bool = False
@@ -90,10 +93,12 @@ class Recoverer:
         outbox: Outbox,
         deaths: Deaths,
         cleaner: Callable[[], Cleaner],
+        importer: Callable[[], Importer],
         held_here: Callable[[str], bool] = lambda run_id: False,
     ) -> None:
         self._verbs, self._outbox = verbs, outbox
         self._deaths, self._cleaner = deaths, cleaner
+        self._importer = importer
         self._held_here = held_here
         self._deferred: dict[str, float] = {}
         """Since when (monotonic) a run is left to its holder here."""
@@ -104,6 +109,7 @@ class Recoverer:
         freed = self._recover(report)
         report.drain = self._outbox.drain()
         self._clean(freed, report)
+        self._import(report)
         self._write_digest(report)
         if report.digest:
             report.drain.add(self._outbox.drain(seconds=limits.DIGEST_DRAIN_SECONDS))
@@ -212,6 +218,15 @@ class Recoverer:
         report.retried += retried
         _note_ended(report, ended)
         _note_bad(report, bad + groups.bad)
+
+    # --- run folders ---
+
+    def _import(self, report: SweepReport) -> None:
+        """Import what the settings name, a bounded part of it, and deliver what that gave."""
+        for folders in self._verbs.settings.imports:
+            report.imports.append(self._importer().sweep(folders))
+        if any(each.routed for each in report.imports):
+            report.drain.add(self._outbox.drain())
 
     # --- the operator ---
 

@@ -158,9 +158,9 @@ class View(Protocol):
 
     # --- run folders ---
 
-    def known_folders(self, root: str, first: str, last: str) -> list[KnownFolder]:
-        """What is known of the folders of one root, by name, from ``first`` to ``last`` inclusive: of
-        imported runs and of refused folders. By one index each, whatever else is stored."""
+    def known_folders(self, root: str, after: str, last: str, limit: int) -> list[KnownFolder]:
+        """What is known of the folders of one root, by name, behind ``after`` and up to ``last``, which is
+        among them: of imported runs and of refused folders. By one index each, whatever else is stored."""
 
     def refused_folders(
         self, *, after: tuple[str, str] = ("", ""), limit: int, bad: list[BadRow] | None = None

@@ -214,6 +214,13 @@ class GitStateUnsaved(ProcessError):
     code = "git-state-unsaved"
 
 
+class ResultUnreachable(RuncoordError):
+    """A result that stays in a run folder cannot be read there: its file is gone, is a link, or the system
+    does not permit it. The run and its event are as they were."""
+
+    code = "result-unreachable"
+
+
 class DepthExceeded(Refused):
     """Runs have started runs as deep as is allowed, or the depth cannot be understood. Nothing was started.
 

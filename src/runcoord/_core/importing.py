@@ -34,12 +34,13 @@ def imported_run(
     fallback: str = "",
     flooded: bool = False,
     notes: tuple[str, ...] = (),
+    below: str = ".",
 ) -> Imported:
     """The finished run of a folder, and its event unless a tombstone names an outcome.
 
     ``root`` and ``mark`` say where it is and which bytes were read. ``fallback`` is the destination that the
     operator configured for such events; without it the event is held. ``flooded`` holds it too: too many were
-    told in this pass. ``notes`` are added to those of the folder.
+    told in this pass. ``below`` is the root's place in its home. ``notes`` are added to those of the folder.
     """
     history = tombstone is not None and tombstone.outcome is not None
     source = Source(
@@ -51,6 +52,7 @@ def imported_run(
         result,
         state.claims,
         _few(state.notes + (() if tombstone is None else tombstone.notes) + notes),
+        below,
     )
     began = state.started if state.started is not None else state.updated
     outcome, finished_at, error = Outcome.INTERRUPTED, now.wall, UNDER_WAY
@@ -63,7 +65,7 @@ def imported_run(
     run = Run(
         state.run_id,
         Spec(destination=fallback, agent=state.agent, task=state.task),
-        now.wall if began is None else began,
+        finished_at if began is None else began,
         line=state.run_id,
         state=State.FINISHED,
         started_at=state.started,

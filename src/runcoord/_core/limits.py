@@ -292,6 +292,31 @@ MAX_LAYOUT_NAMES = 100
 FOLDER_ENTRIES_LOOKED_AT = 2_000_000
 """Entries of one root that are looked at: a second. A root with more has names that may be missing, and is
 said to."""
+FOLDER_NAMES_LISTED = 50_000
+"""Names of one root that are held at a time, five megabytes; then it is listed again from there."""
+FOLDER_PAGE = 512
+"""Names that are compared with the store at a time."""
+KNOWN_FOLDERS_READ = 2_048
+"""Known folders that are read from the store at a time, also where as many vanished between two names."""
+MAX_IMPORTED_HOMES = 100
+"""Homes that one coordinator imports: each costs every sweep a look."""
+IMPORT_BATCH = 256
+"""Rows that an import writes in one transaction: a renewal waits for one of them at most."""
+FOLDERS_PER_SWEEP = 2_000
+"""New or changed folders of one root that a sweep takes up; the next sweep goes on behind them."""
+IMPORT_SWEEP_SECONDS = 10.0
+"""Time after which a sweep takes up no further page of folders."""
+ROUTED_IMPORTS_PER_SWEEP = 100
+"""Events of one pass that go to the configured destination; those of further folders are held, and told in
+one digest: somebody made a flood of them."""
+FOLDERS_NAMED = 20
+"""Folders of one kind that a report names; the rest are counted."""
+TOMBSTONES_PER_SWEEP = 1_000
+"""Tombstones that a sweep tries to write into one root."""
+PRUNED_FOLDERS_PER_SWEEP = 1_000
+"""Folders of one root that a sweep removes."""
+MAX_RESULT_READ_BYTES = 2**24
+"""Most of a result that one call reads."""
 MAX_REMOVED_ENTRIES = 10_000
 """Files and directories in a folder that pruning removes. One with more is left, and named."""
 MAX_REMOVED_DEPTH = 32

@@ -6,6 +6,10 @@ from runcoord._core import limits
 from runcoord._core.values import names_of, value
 from runcoord.errors import InvalidConfiguration
 
+TYPE_CHECKING = False  # that of typing, the loading of which takes longer than all that is done here
+if TYPE_CHECKING:
+    from runcoord._core.run_folders import RunFolders
+
 
 @value
 class Settings:
@@ -28,7 +32,11 @@ class Settings:
     """Age at which finished, delivered runs are removed by the sweep, with their idempotency keys: make it
     longer than anybody goes on repeating a submission. ``None``: never. Age is wall time since the end."""
 
+    imports: tuple[RunFolders, ...] = ()
+    """Homes of older run folders that each sweep imports, a bounded number at a time."""
+
     def __post_init__(self) -> None:
+        self._require_imports()
         for name in ("lease", "renew", "sweep"):
             self._require_seconds(name, getattr(self, name))
         if self.prune_after is not None:
@@ -64,6 +72,27 @@ class Settings:
                 f"operator {self.operator!r} is not the name of a destination",
                 remedy=f"Name one in at most {limits.MAX_ID_CHARACTERS} characters, or leave it empty.",
                 setting="operator",
+            )
+
+    def _require_imports(self) -> None:
+        if not self.imports and isinstance(self.imports, tuple):
+            return
+        from runcoord._core.run_folders import RunFolders  # few have any
+
+        homes = self.imports if isinstance(self.imports, tuple) else (self.imports,)
+        for each in homes:
+            if homes is not self.imports or not isinstance(each, RunFolders):
+                raise InvalidConfiguration(
+                    f"imports {self.imports!r:.200} is not a tuple of RunFolders",
+                    remedy="Give RunFolders(home) for each home.",
+                    setting="imports",
+                )
+        if len(homes) > limits.MAX_IMPORTED_HOMES:
+            raise InvalidConfiguration(
+                f"imports names {len(homes)} homes",
+                remedy=f"Name at most {limits.MAX_IMPORTED_HOMES}.",
+                setting="imports",
+                value=len(homes),
             )
 
     def _require_seconds(self, name: str, value: float) -> None:

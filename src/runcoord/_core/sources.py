@@ -56,6 +56,8 @@ class Source:
     claims: Claims = Claims()
     notes: tuple[str, ...] = ()
     """What was left out or cut on the way in, and why."""
+    below: str = "."
+    """Where the root is below its home, which alone is trusted: from there on no link is followed."""
 
 
 @value
@@ -91,8 +93,7 @@ def source_document(source: Source | None, run_id: str) -> dict[str, Any] | None
         return None
     claims, kept = source.claims, source.result
     return {
-        "root": source.root,
-        "folder": run_id,
+        "folder": f"{source.root}/{run_id}",
         "imported_at": source.imported_at,
         "result": None if kept is None else {"file": kept.file, "size": kept.size},
         "claims": {

@@ -7,22 +7,30 @@ import functools
 
 from runcoord._core.model import Run
 from runcoord._core.sources import KnownFolder, RefusedFolder, SourceState
-from runcoord._stores.rows import RUN_COLUMNS, Params, Row, encode_run
+from runcoord._stores.rows import (
+    RUN_CHANGING,
+    RUN_COLUMNS,
+    SOURCE_CHANGING,
+    Params,
+    Row,
+    encode_run,
+    run_changing,
+)
 from runcoord._stores.sources import source_text
-from runcoord._stores.statements import KEYS_A_STATEMENT, marks, names
+from runcoord._stores.statements import KEYS_A_STATEMENT, marks, names, settings
 from runcoord.errors import UndecodableRow
 
 REFUSED_COLUMNS = ["root", "folder", "mark", "kind", "reason", "seen_at"]
 
-#: Imported runs of one root by folder name, from one to another; answered by the index alone.
+#: Imported runs of one root by folder name, behind one and up to another; answered by the index alone.
 KNOWN_FOLDERS = """
 SELECT run_id, source_mark, source_state, source_ended FROM runs INDEXED BY runs_of_source
-WHERE source_root IS NOT NULL AND source_root = :root AND run_id >= :first AND run_id <= :last
-ORDER BY run_id"""
-#: Refused folders of one root by name, from one to another.
+WHERE source_root IS NOT NULL AND source_root = :root AND run_id > :after AND run_id <= :last
+ORDER BY run_id LIMIT :limit"""
+#: Refused folders of one root by name, likewise.
 REFUSED_FOLDERS = """
 SELECT folder, mark, kind, reason FROM refused_folders
-WHERE root = :root AND folder >= :first AND folder <= :last ORDER BY folder"""
+WHERE root = :root AND folder > :after AND folder <= :last ORDER BY folder LIMIT :limit"""
 #: Those of all roots by root and name, after one of them.
 REFUSED_AFTER = f"""
 SELECT {names(REFUSED_COLUMNS)} FROM refused_folders
@@ -42,9 +50,11 @@ def undelivered(count: int) -> str:
 # --- writing ---
 #: A run that was imported has more columns than the others, whose inserts are as short as ever.
 INSERT_IMPORTED = f"INSERT INTO runs ({names(RUN_COLUMNS)}) VALUES ({marks(len(RUN_COLUMNS))})"
-#: Together with ``UPDATE_RUN``, which sees that the version is still the one that was loaded.
-UPDATE_SOURCE = """
-UPDATE runs SET source_mark = ?, source_state = ? WHERE run_id = ? AND source_root IS NOT NULL"""
+#: Only while the version is still the one that was loaded.
+UPDATE_IMPORTED = (
+    f"UPDATE runs SET {settings([*RUN_CHANGING, *SOURCE_CHANGING])}"
+    " WHERE run_id = ? AND version = ? AND source_root IS NOT NULL"
+)
 UPSERT_REFUSED = (
     f"INSERT INTO refused_folders ({names(REFUSED_COLUMNS)}) VALUES ({marks(len(REFUSED_COLUMNS))})"
     " ON CONFLICT (root, folder) DO UPDATE SET "
@@ -88,6 +98,13 @@ def encode_imported(run: Run) -> Params:
     assert source is not None
     fixed = (source.root, run.finished_at, source_text(source))
     return (*encode_run(run), *fixed, source.mark, source.state._value_)
+
+
+def update_imported(before: Run, after: Run) -> Params:
+    """The values of ``UPDATE_IMPORTED``."""
+    source = after.source
+    assert source is not None
+    return (*run_changing(after), source.mark, source.state._value_, before.run_id, before.version)
 
 
 def encode_refused(folder: RefusedFolder) -> Params:

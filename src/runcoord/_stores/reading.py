@@ -7,6 +7,7 @@ import json
 import math
 import sqlite3
 from collections.abc import Callable, Iterable, Sequence
+from operator import attrgetter
 from types import TracebackType
 from typing import Self, TypeVar
 
@@ -260,12 +261,13 @@ class SqliteView:
 
     # --- run folders ---
 
-    def known_folders(self, root: str, first: str, last: str) -> list[KnownFolder]:
+    def known_folders(self, root: str, after: str, last: str, limit: int) -> list[KnownFolder]:
         from runcoord._stores import folder_statements  # most stores have no folders
 
-        between: Params = {"root": root, "first": first, "last": last}
+        between: Params = {"root": root, "after": after, "last": last, "limit": limit}
         known = folder_statements.known(self._rows(folder_statements.KNOWN_FOLDERS, between))
-        return known + folder_statements.refused(self._rows(folder_statements.REFUSED_FOLDERS, between))
+        refused = folder_statements.refused(self._rows(folder_statements.REFUSED_FOLDERS, between))
+        return sorted(known + refused, key=attrgetter("name"))[:limit] if refused else known
 
     def refused_folders(
         self, *, after: tuple[str, str] = ("", ""), limit: int, bad: list[BadRow] | None = None

@@ -21,6 +21,8 @@ def source_text(source: Source) -> str:
         document["claims"] = said
     if kept is not None:
         document["result"] = [kept.file, kept.size]
+    if source.below != ".":
+        document["below"] = source.below
     if source.notes:
         document["notes"] = source.notes
     return _encode(document)
@@ -40,6 +42,7 @@ def source_from(root: str, text: str | None, mark: str | None, state: str | None
         None if kept is None else _kept(*kept),
         Claims(**document.get("claims", {})),
         tuple(str(note) for note in document.get("notes", ())),
+        str(document.get("below", ".")),
     )
 
 

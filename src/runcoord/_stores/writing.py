@@ -162,9 +162,13 @@ class SqliteTransaction(SqliteView):
         self._write(statements.REMOVE_RUNLESS, [(event_id,) for event_id in event_ids])
 
     def _update_runs(self, runs: list[tuple[Run, Run]]) -> None:
-        params = [(*rows.run_changing(after), before.run_id, before.version) for before, after in runs]
-        if self._write(statements.UPDATE_RUN, params) == len(runs):
-            self._update_sources(runs)
+        imported = [pair for pair in runs if pair[0].source is not pair[1].source]
+        plain = [pair for pair in runs if pair[0].source is pair[1].source] if imported else runs
+        params = [(*rows.run_changing(after), before.run_id, before.version) for before, after in plain]
+        written = self._write(statements.UPDATE_RUN, params) if params else 0
+        if imported:
+            written += self._update_imported(imported)
+        if written == len(runs):
             return
         # Undone first: then the stored versions are those that did not match.
         self._rolled_back()
@@ -176,17 +180,12 @@ class SqliteTransaction(SqliteView):
                 self._conflict("run", before.run_id, f"has version {found[0][0]}, not {before.version}")
         self._conflict("run", runs[0][0].run_id, "was changed twice at once, or one of its batch was")
 
-    def _update_sources(self, runs: list[tuple[Run, Run]]) -> None:
-        """What became of the folders of imported runs, of which an ordinary update says nothing."""
-        changed = [
-            (after.source.mark, after.source.state.value, before.run_id)
-            for before, after in runs
-            if after.source is not None and before.source is not None and after.source != before.source
-        ]
-        if changed:
-            from runcoord._stores import folder_statements
+    def _update_imported(self, runs: list[tuple[Run, Run]]) -> int:
+        """Those of which it changed what is known of their folders."""
+        from runcoord._stores import folder_statements
 
-            self._write(folder_statements.UPDATE_SOURCE, changed)
+        params = [folder_statements.update_imported(before, after) for before, after in runs]
+        return self._write(folder_statements.UPDATE_IMPORTED, params)
 
     def _update_events(self, events: list[Event]) -> None:
         params = [(*rows.event_changing(event), event.event_id) for event in events]

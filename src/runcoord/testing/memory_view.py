@@ -185,19 +185,19 @@ class MemoryView:
 
     # --- run folders ---
 
-    def known_folders(self, root: str, first: str, last: str) -> list[KnownFolder]:
+    def known_folders(self, root: str, after: str, last: str, limit: int) -> list[KnownFolder]:
         self._count(2)
         known = [
             KnownFolder(run_id, source.mark, source.state, run.finished_at or 0.0)
             for run_id, run in sorted(self._data.runs.items())
-            if (source := run.source) is not None and source.root == root and first <= run_id <= last
+            if (source := run.source) is not None and source.root == root and after < run_id <= last
         ]
         known += [
             KnownFolder(name, folder.mark, None, 0.0, folder.kind, folder.reason)
             for (where, name), folder in sorted(self._data.refused_folders.items())
-            if where == root and first <= name <= last
+            if where == root and after < name <= last
         ]
-        return known
+        return sorted(known, key=lambda each: each.name)[:limit]
 
     def refused_folders(
         self, *, after: tuple[str, str] = ("", ""), limit: int, bad: list[BadRow] | None = None

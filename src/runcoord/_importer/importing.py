@@ -1,0 +1,361 @@
+"""A pass over one root: what is there against what is known, a page of names at a time.
+
+Known folders are looked at and not opened; only new ones, and refused ones that changed, are read. Nothing is
+read while the store is locked. What a pass did not come to, the next one does: it goes on behind it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from runcoord._coordinator import instant
+from runcoord._core import limits
+from runcoord._core.folders import name_problem
+from runcoord._core.run_folders import RunFolders
+from runcoord._core.sources import KnownFolder, RefusedFolder, SourceState
+from runcoord._core.texts import storable
+from runcoord._core.values import field, record, value
+from runcoord._home_ports import FolderRefused, Homes, OpenRoot, RefusalKind
+from runcoord._importer.closing import Closer
+from runcoord._importer.reading import FolderReader
+from runcoord._importer.report import ImportReport
+from runcoord._importer.saving import Saver
+from runcoord._log import WARNING, Log, say
+from runcoord.errors import StoreError
+from runcoord.ports import Clock, Store
+
+log = Log("runcoord.importer")
+
+_LAST = "\U0010ffff"
+"""Behind every name: no run id begins with it."""
+_SHOWN_CHARACTERS = 200
+_PASSING = frozenset(kind.value for kind in RefusalKind if kind.passing)
+
+Progress = Callable[[int, int], None]
+"""Told how many entries were looked at, and how many are listed so far."""
+
+
+def _quiet(looked_at: int, listed: int) -> None:
+    del looked_at, listed
+
+
+@value
+class Bounds:
+    """How far one pass goes."""
+
+    folders: int
+    """New or changed folders that it takes up."""
+    until: float
+    """Boottime (seconds) at which it takes up no further page."""
+
+
+@value
+class Compared:
+    """A page of names against the store."""
+
+    names: list[str]
+    known: dict[str, KnownFolder]
+    """Also folders between those names that are not there any more."""
+    foreign: set[str]
+    """Names that are ids of runs which come from elsewhere."""
+    undelivered: set[str]
+    """Of those without a tombstone, and those that may be pruned: whose event is not delivered."""
+    upto: str
+    """Up to this name the comparison is complete."""
+
+
+@record
+class _Left:
+    """What is left to do about one page, by what is known of each folder."""
+
+    marks: dict[str, str] = field(default_factory=dict)
+    """Known runs, with the marks of their state files."""
+    todo: list[str] = field(default_factory=list)
+    """To be read."""
+
+
+class Importer:
+    """Imports run folders into one store. A sweep bounds each pass, and goes on where the last one ended."""
+
+    def __init__(self, store: Store, clock: Clock, homes: Callable[[], Homes]) -> None:
+        self._store, self._clock, self._homes = store, clock, homes
+        self._after: dict[tuple[str, str], str] = {}
+        """By home and root: the name behind which the next bounded pass begins."""
+
+    def sweep(self, folders: RunFolders) -> ImportReport:
+        """One bounded pass. A store that fails is a problem in the report: the next sweep tries again."""
+        key = (folders.home, folders.layout.root)
+        until = self._clock.boottime() + limits.IMPORT_SWEEP_SECONDS
+        bounds = Bounds(limits.FOLDERS_PER_SWEEP, until)
+        report, after = ImportReport(), self._after.get(key, "")
+        try:
+            self._after[key] = self._run(folders, report, bounds, after, _quiet)
+        except StoreError as error:
+            report.problem = f"the store failed: {error}"
+        if report.problem is not None:
+            say(log, WARNING, "folders were not imported", root=report.root, problem=report.problem)
+        return report
+
+    def run(self, folders: RunFolders, progress: Progress = _quiet) -> ImportReport:
+        """One pass over all that is there, however long it takes."""
+        report = ImportReport()
+        self._run(folders, report, None, "", progress)
+        return report
+
+    def _run(
+        self,
+        folders: RunFolders,
+        report: ImportReport,
+        bounds: Bounds | None,
+        after: str,
+        progress: Progress,
+    ) -> str:
+        layout = folders.layout
+        report.root = storable(folders.home if layout.root == "." else f"{folders.home}/{layout.root}")
+        try:
+            with self._homes().open(folders.home, layout.root) as root:
+                report.root, report.missing = root.path, root.missing
+                return _Pass(self._store, self._clock, root, folders, report, bounds, progress).go(after)
+        except FolderRefused as refused:
+            report.problem = f"{refused.kind}: {refused.reason}"
+            return after
+
+
+class _Pass:
+    """One pass over one root."""
+
+    def __init__(
+        self,
+        store: Store,
+        clock: Clock,
+        root: OpenRoot,
+        folders: RunFolders,
+        report: ImportReport,
+        bounds: Bounds | None,
+        progress: Progress,
+    ) -> None:
+        self._store, self._clock = store, clock
+        self._root, self._folders, self._report = root, folders, report
+        self._bounds, self._progress = bounds, progress
+        self._reader = FolderReader(root, folders, lambda: instant(clock))
+        self._saver = Saver(store, root.path, report, clock.wall)
+        self._closer = Closer(store, root, folders, self._saver, report, bounded=bounds is not None)
+        self._taken = 0
+        """Folders that were read."""
+        self._routed = 0
+        age = folders.prune_after
+        self._prune_before = None if age is None else clock.wall() - age
+
+    def go(self, after: str) -> str:
+        """Gives the name behind which the next pass begins; empty: at the beginning."""
+        looked_at = 0
+        for names, listed, whole in self._pages(after):
+            if self._over():
+                self._report.unfinished = True
+                break
+            if not names and not after and self._forsaken():
+                break
+            stopped = self._page(names, after, whole)
+            if stopped is not None:
+                self._report.unfinished, after = True, stopped
+                break
+            looked_at += len(names)
+            after = names[-1] if names else after
+            self._progress(looked_at, listed)
+        else:
+            after = ""
+        self._saver.flush()
+        return after
+
+    def _pages(self, after: str) -> Iterator[tuple[list[str], int, bool]]:
+        """Pages of names; how many are listed by then; and whether it is the last one."""
+        listed = 0
+        while True:
+            found = self._root.names(limits.FOLDER_NAMES_LISTED, after)
+            if found.uncounted:
+                most = limits.FOLDER_ENTRIES_LOOKED_AT
+                self._report.problem = f"it has more than {most} entries; some were not looked at"
+            names, listed = found.names, listed + len(found.names)
+            for start in range(0, max(1, len(names)), limits.FOLDER_PAGE):
+                page = names[start : start + limits.FOLDER_PAGE]
+                last = not found.more and start + limits.FOLDER_PAGE >= len(names)
+                yield page, listed, last
+            if not found.more or not names:
+                return
+            after = names[-1]
+
+    def _over(self) -> bool:
+        bounds = self._bounds
+        return bounds is not None and (
+            self._taken >= bounds.folders or self._clock.boottime() >= bounds.until
+        )
+
+    def _forsaken(self) -> bool:
+        """An empty root of which folders are known is rather a disk that is not mounted."""
+        with self._store.view("read-folders") as view:
+            known = view.known_folders(self._root.path, "", _LAST, limits.KNOWN_FOLDERS_READ)
+        if all(each.state is SourceState.GONE for each in known):
+            return False
+        self._report.problem = "it is empty, though folders in it are known: is its file system mounted?"
+        return True
+
+    # --- a page ---
+
+    def _page(self, names: list[str], after: str, whole: bool) -> str | None:
+        """Deal with the names behind ``after``. Gives the one after which it stopped, if it did."""
+        after = storable(after)
+        usable = [name for name in names if name.isascii() or storable(name) == name]
+        if len(usable) < len(names):
+            for name in sorted(set(names) - set(usable)):
+                self._refuse_name(name, "its name is not UTF-8")
+        upto = _LAST if whole else (usable[-1] if usable else "")
+        start = 0
+        while upto:
+            compared = self._compare(usable, start, after, upto)
+            stopped = self._deal_with(compared)
+            if stopped is not None:
+                return stopped
+            start += len(compared.names)
+            after = compared.upto
+            if after == upto:
+                break
+        return None
+
+    def _compare(self, names: list[str], start: int, after: str, upto: str) -> Compared:
+        with self._store.view("read-folders") as view:
+            found = view.known_folders(self._root.path, after, upto, limits.KNOWN_FOLDERS_READ)
+            if len(found) == limits.KNOWN_FOLDERS_READ:  # many vanished: the rest comes next
+                upto = found[-1].name
+            page = names[start:] if upto == _LAST else [name for name in names[start:] if name <= upto]
+            known = {each.name: each for each in found}
+            closing = [name for name, each in known.items() if self._may_close(each)]
+            unknown = [name for name in page if name not in known]
+            foreign = view.known_runs(unknown) if unknown else set()
+            undelivered = view.undelivered_runs(closing) if closing else set()
+        return Compared(page, known, foreign, undelivered, upto)
+
+    def _may_close(self, folder: KnownFolder) -> bool:
+        return folder.state is SourceState.OPEN or self._is_old(folder)
+
+    def _is_old(self, folder: KnownFolder) -> bool:
+        before = self._prune_before
+        return before is not None and folder.state is SourceState.CLOSED and folder.ended_at < before
+
+    def _deal_with(self, compared: Compared) -> str | None:
+        left, present = _Left(), set(compared.names)
+        for name in compared.names:
+            folder = compared.known.get(name)
+            if folder is None:
+                self._meet(name, name in compared.foreign, left)
+            elif folder.state is None:
+                self._meet_refused(folder, left)
+            else:
+                self._report.known += 1
+                left.marks[name] = folder.mark
+                if folder.state is SourceState.GONE:
+                    self._return(folder)
+        if len(compared.known) > len(left.marks):
+            for name, folder in compared.known.items():
+                if name not in present:
+                    self._vanish(folder)
+        changed = set(self._notice_changed(left.marks))
+        self._close(compared, left.marks, changed)
+        return self._read(left.todo, compared.known)
+
+    def _meet(self, name: str, foreign: bool, left: _Left) -> None:
+        problem = None if foreign else name_problem(name)
+        if foreign:
+            self._report.known += 1
+        elif problem is not None:
+            self._refuse_name(name, problem)
+        else:
+            left.todo.append(name)
+
+    def _refuse_name(self, name: str, reason: str) -> None:
+        """Not stored: the name alone says it, whenever it is met."""
+        shown = self._folders.redact(storable(name))[:_SHOWN_CHARACTERS]
+        self._refuse(shown, "", RefusalKind.NAME.value, reason)
+
+    def _meet_refused(self, folder: KnownFolder, left: _Left) -> None:
+        as_it_was = (
+            folder.kind not in _PASSING and self._root.mark(folder.name, *self._reader.files) == folder.mark
+        )
+        if as_it_was:
+            self._refuse(folder.name, folder.mark, folder.kind, folder.reason)
+        else:
+            left.todo.append(folder.name)
+
+    def _refuse(self, name: str, mark: str, kind: str, reason: str) -> None:
+        wall = self._clock.wall()
+        self._report.note_refused(RefusedFolder(self._root.path, name, mark, kind, reason, wall))
+
+    # --- known folders ---
+
+    def _return(self, folder: KnownFolder) -> None:
+        """A folder that was gone is there again."""
+        try:
+            grave = self._root.seen(folder.name, self._folders.layout.tombstone_file)
+        except FolderRefused:
+            return
+        state = SourceState.OPEN if grave is None else SourceState.CLOSED
+        self._saver.notice(folder.name, state=state)
+
+    def _vanish(self, folder: KnownFolder) -> None:
+        if folder.state is None:
+            self._saver.forget(folder.name)
+        elif folder.state is not SourceState.GONE:
+            self._report.gone += 1
+            self._saver.notice(folder.name, state=SourceState.GONE)
+
+    def _notice_changed(self, marks: dict[str, str]) -> list[str]:
+        file = self._folders.layout.state_file
+        changed = self._root.changed(marks, file) if marks else []
+        for name in changed:
+            mark = ""
+            try:
+                seen = self._root.seen(name, file)
+                mark = "" if seen is None else seen.mark
+            except FolderRefused as refused:
+                mark = f"!{refused.kind}"
+                self._refuse(name, mark, refused.kind.value, refused.reason)
+            if mark != marks[name]:
+                self._report.note_changed(name)
+                self._saver.notice(name, mark=mark)
+        return changed
+
+    def _close(self, compared: Compared, present: dict[str, str], changed: set[str]) -> None:
+        ready = [
+            folder
+            for name, folder in compared.known.items()
+            if name in present
+            and self._may_close(folder)
+            and name not in compared.undelivered
+            and name not in changed
+        ]
+        self._closer.tombstone([each.name for each in ready if each.state is SourceState.OPEN])
+        self._closer.prune([each for each in ready if each.state is not SourceState.OPEN])
+
+    # --- new folders ---
+
+    def _read(self, names: list[str], known: dict[str, KnownFolder]) -> str | None:
+        before = ""
+        for name in names:
+            if before and self._over():
+                return before
+            before = name
+            self._taken += 1
+            flooded = bool(self._folders.fallback) and self._routed >= limits.ROUTED_IMPORTS_PER_SWEEP
+            found = self._reader.read(name, flooded=flooded)
+            remembered = known.get(name)
+            if not isinstance(found, RefusedFolder):
+                self._routed += found.event is not None
+                self._saver.add_imported(found, was_refused=remembered is not None)
+                continue
+            self._report.note_refused(found)
+            if remembered is None or (found.mark, found.kind, found.reason) != (
+                remembered.mark,
+                remembered.kind,
+                remembered.reason,
+            ):
+                self._saver.add_refused(found)
+        return None

@@ -9,7 +9,7 @@ from pytest_runcoord.checkouts import Place
 from pytest_runcoord.destinations import Destination
 
 if TYPE_CHECKING:
-    from pytest_runcoord.homes.around import HomePlan
+    from pytest_runcoord.homes.plan import HomePlan
 
 
 @dataclass(slots=True)

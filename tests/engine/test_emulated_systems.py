@@ -14,9 +14,10 @@ from pytest_runcoord.homes.descriptors import open_below
 from pytest_runcoord.homes.forest import Forest
 from pytest_runcoord.homes.home import Home
 from pytest_runcoord.homes.ignoring_case import IgnoringCase
-from pytest_runcoord.homes.outside import CANARY, Outside
+from pytest_runcoord.homes.outside import Outside
 from pytest_runcoord.homes.probed import ProbedHomes
-from pytest_runcoord.homes.system import FLAGS, System, SystemFault
+from pytest_runcoord.homes.system import System, SystemFault
+from pytest_runcoord.homes.words import CANARY, FLAGS
 from pytest_runcoord.moments import HOMES
 from pytest_runcoord.probed_ports import Crashed
 from runcoord._homes import open_homes

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -15,8 +14,9 @@ from pytest_runcoord.homes.forest import Forest, Harm
 from pytest_runcoord.homes.home import Home
 from pytest_runcoord.homes.ignoring_case import IgnoringCase
 from pytest_runcoord.homes.outside import Outside
+from pytest_runcoord.homes.plan import HOME, HomePlan, Import
 from pytest_runcoord.homes.probed import ProbedHomes
-from pytest_runcoord.homes.shapes import ROOT, TOMBSTONE
+from pytest_runcoord.homes.shapes import TOMBSTONE
 from pytest_runcoord.homes.spellings import spelled
 from pytest_runcoord.homes.system import System
 from pytest_runcoord.probed_ports import Probe
@@ -25,41 +25,8 @@ from pytest_runcoord.world_errors import ScenarioMistake
 from runcoord.ports import Homes
 from runcoord.testing import ManualClock
 
-HOME = "home"
-"""The home of a scenario that names none."""
 MOST_REMEMBERED = 1_000
 """Paths that are remembered for a report, which shows a few."""
-
-
-@dataclass(slots=True)
-class HomePlan:
-    """What ``given`` says of homes."""
-
-    via: str = ""
-    """How the home is spelled; the axis says it otherwise."""
-    also: tuple[str, ...] = ()
-    """Further homes."""
-    root: str = ROOT
-
-
-@dataclass(frozen=True, slots=True)
-class Import:
-    """What one import is asked to do."""
-
-    home: str
-    """The path, as it is spelled."""
-    root: str = ROOT
-    fallback: str = ""
-    prune_after: float | None = None
-
-    def plain(self) -> dict[str, Any]:
-        """As plain values, which a verb can be asked with."""
-        return {
-            "home": self.home,
-            "root": self.root,
-            "fallback": self.fallback,
-            "prune_after": self.prune_after,
-        }
 
 
 def _is_told(event: EventSeen | None) -> bool:

@@ -9,11 +9,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from pytest_runcoord.homes.home import FOLDER, Home
-from pytest_runcoord.homes.outside import CANARY, Outside
+from pytest_runcoord.homes.home import Home
+from pytest_runcoord.homes.outside import Outside
 from pytest_runcoord.homes.shapes import SHAPES, bad_shapes, secret_parts
 from pytest_runcoord.homes.spellings import spelled
 from pytest_runcoord.homes.trees import Difference, Entry, differences, tree
+from pytest_runcoord.homes.words import CANARY, FOLDER
 
 HOME = "home"
 MOST_SHOWN = 10

@@ -23,28 +23,8 @@ from pytest_runcoord.homes.shapes import (
     state_of,
     tombstone_of,
 )
+from pytest_runcoord.homes.words import FOLDER
 
-FOLDER = "folder"
-PARTS = {
-    "state": "its state file",
-    "tombstone": "its tombstone",
-    "result": "its result",
-    FOLDER: "the folder itself",
-}
-"""What something can happen to."""
-TARGETS = {
-    "outside": "something outside of the home that looks just as it should",
-    "nowhere": "a path where nothing is",
-    "itself": "the link itself, in a circle",
-}
-"""What a link leads to."""
-ODD = {
-    "fifo": "a FIFO that nobody writes to",
-    "socket": "a socket",
-    "directory": "a directory",
-    "device": "the device that swallows everything, which only root can make",
-}
-"""What is no regular file."""
 SOCKET_PATH_BYTES = 100
 """The longest path of a socket is 108 bytes on Linux; a longer one is reached through the directory."""
 

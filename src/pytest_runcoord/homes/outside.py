@@ -10,9 +10,7 @@ from pathlib import Path
 
 from pytest_runcoord.homes.shapes import FILES, RESULT, STATE, as_bytes, state_of
 from pytest_runcoord.homes.trees import Difference, Entry, differences, tree
-
-CANARY = "canary-9b1f4c-from-outside-of-the-root"
-"""In every text outside. It must never come up anywhere."""
+from pytest_runcoord.homes.words import CANARY
 
 
 @dataclass(slots=True)

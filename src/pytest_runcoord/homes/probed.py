@@ -13,15 +13,6 @@ from runcoord.ports import FileRead, FileSeen, FolderRefused, Homes, Names, Open
 
 T = TypeVar("T")
 
-HOME_FAULTS: dict[str, str] = {
-    "io-error": "the disk fails",
-    "denied": "the system does not permit it",
-    "missing": "it is not there",
-    "swapped": "it became another one between two looks",
-    "full": "no space is left",
-    "read-only": "the file system takes no writes",
-}
-"""What may happen to such a call."""
 _REFUSALS: dict[str, tuple[str, str]] = {
     "io-error": ("UNREADABLE", "EIO: Input/output error (injected)"),
     "denied": ("DENIED", "the system does not permit it (injected)"),

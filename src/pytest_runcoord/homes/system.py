@@ -15,51 +15,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from pytest_runcoord.homes.words import ABILITIES, ERRORS, FLAGS, WINDOWS
 from pytest_runcoord.scenario import Step
 
-FLAGS = ("O_NOFOLLOW", "O_DIRECTORY", "O_NONBLOCK", "O_PATH")
-ABILITIES = {
-    "dir_fd": "paths cannot be relative to an open directory",
-    "list_fd": "an open directory cannot be listed",
-    "open_directory": "a directory cannot be opened at all",
-}
-WINDOWS = "windows"
-MISSING: dict[str, str] = {
-    **{name: f"there is no os.{name}" for name in FLAGS},
-    **ABILITIES,
-    WINDOWS: "none of these is there, as on Windows",
-}
-"""What a system may lack."""
-
-ERRORS: dict[str, int] = {
-    name: getattr(errno, name)
-    for name in (
-        "EIO",
-        "EACCES",
-        "EPERM",
-        "ENOSPC",
-        "EDQUOT",
-        "EROFS",
-        "ESTALE",
-        "ENAMETOOLONG",
-        "EMFILE",
-        "EINTR",
-    )
-    if hasattr(errno, name)
-}
-"""Errors that a call of the system may meet, by name."""
-
-CALLS: dict[str, str] = {
-    "open": "a file or directory is opened",
-    "read": "an open file is read",
-    "fstat": "an open file is looked at",
-    "stat": "a path is looked at",
-    "list": "a directory is listed",
-    "write": "an open file is written",
-    "fsync": "an open file is made durable",
-    "unlink": "a file is removed",
-}
-"""Calls of the system that may meet an error."""
 _FUNCTIONS = {
     "open": ("open",),
     "read": ("read", "readv", "pread"),

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from pytest_runcoord.history import Entry
-from pytest_runcoord.homes.forest import Harm
-from pytest_runcoord.homes.outside import CANARY
 from pytest_runcoord.homes.shapes import TOMBSTONE
+from pytest_runcoord.homes.words import CANARY
 from pytest_runcoord.invariants.base import Invariant
 from pytest_runcoord.subject import Snapshot
+
+if TYPE_CHECKING:
+    from pytest_runcoord.homes.forest import Harm
 
 IMPORT = "import_folders"
 IMPORTING = frozenset({IMPORT, "recover", "startup"})

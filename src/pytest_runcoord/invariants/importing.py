@@ -6,17 +6,17 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_runcoord.history import Entry
-from pytest_runcoord.homes.home import Home
 from pytest_runcoord.homes.shapes import RESULT
 from pytest_runcoord.invariants.base import Invariant
 from pytest_runcoord.invariants.homes import IMPORT, IMPORTING
 from pytest_runcoord.subject import EventSeen, RunSeen, Snapshot
 
-NAMED = 20
-"""Refused folders that every report names one by one; of more it may give the number."""
+if TYPE_CHECKING:
+    from pytest_runcoord.homes.home import Home
+
 FARTHEST = 1.0e12
 """Seconds since 1970, either way: thirty thousand years."""
 ROWS_PER_IMPORT = 2

@@ -6,7 +6,6 @@ from collections.abc import Mapping as Mapped
 from typing import Any
 
 from pytest_runcoord.homes.shapes import TOMBSTONE
-from pytest_runcoord.homes.trees import tree
 from pytest_runcoord.scenario import Expectation
 from pytest_runcoord.verbs.comparing import Unmet, compare, stated
 from pytest_runcoord.verbs.homes import IN, home_of
@@ -151,6 +150,8 @@ def _register_folders(registry: Registry) -> None:
     )
     def folder(world: World, expectation: Expectation) -> None:
         import json
+
+        from pytest_runcoord.homes.trees import tree
 
         run = expectation.args["run"]
         path = home_of(world, expectation.args).where(run)

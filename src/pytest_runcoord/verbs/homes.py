@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping as Mapped
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pytest_runcoord.homes.around import HOME, HomePlan
-from pytest_runcoord.homes.home import Home
+from pytest_runcoord.homes.plan import HOME, HomePlan
 from pytest_runcoord.homes.shapes import ROOT, SHAPES
 from pytest_runcoord.homes.spellings import SPELLINGS
 from pytest_runcoord.scenario import Given, Step
@@ -28,6 +27,9 @@ from pytest_runcoord.vocabulary import (
     Text,
 )
 from pytest_runcoord.world import ScenarioMistake, World, WorldPlan
+
+if TYPE_CHECKING:
+    from pytest_runcoord.homes.home import Home
 
 SHAPE = Choice({name: shape.says for name, shape in SHAPES.items()})
 WHOLE = Choice({name: shape.says for name, shape in SHAPES.items() if shape.whole})

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from pytest_runcoord.homes.home import ODD, PARTS, TARGETS
-from pytest_runcoord.homes.probed import HOME_FAULTS
 from pytest_runcoord.homes.shapes import SHAPES
-from pytest_runcoord.homes.system import CALLS, ERRORS, MISSING, SystemFault
+from pytest_runcoord.homes.words import CALLS, ERRORS, HOME_FAULTS, MISSING, ODD, PARTS, TARGETS
 from pytest_runcoord.incarnation import Fault
 from pytest_runcoord.moments import HOMES
 from pytest_runcoord.scenario import Step
@@ -258,6 +256,8 @@ def _register_faults(registry: Registry) -> None:
         example="os_fault: {on: read, is: EIO, path: state.json}",
     )
     def os_fault(world: World, step: Step) -> None:
+        from pytest_runcoord.homes.system import SystemFault
+
         _require_simulated(world, "such an error")
         args = step.args
         fault = SystemFault(args["on"], args["is"], args["times"], args["path"] or "", step=step)

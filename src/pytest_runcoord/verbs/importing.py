@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping as Mapped
 from typing import Any
 
-from pytest_runcoord.homes.around import HOME, Import
+from pytest_runcoord.homes.plan import HOME, Import
 from pytest_runcoord.scenario import Step
 from pytest_runcoord.verbs.asking import acting, ask
 from pytest_runcoord.verbs.homes import IN

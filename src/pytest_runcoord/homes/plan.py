@@ -1,0 +1,42 @@
+"""What a scenario says of its homes, and of what is to be imported from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from pytest_runcoord.homes.shapes import ROOT
+
+HOME = "home"
+"""The home of a scenario that names none."""
+
+
+@dataclass(slots=True)
+class HomePlan:
+    """What ``given`` says of homes."""
+
+    via: str = ""
+    """How the home is spelled; the axis says it otherwise."""
+    also: tuple[str, ...] = ()
+    """Further homes."""
+    root: str = ROOT
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    """What one import is asked to do."""
+
+    home: str
+    """The path, as it is spelled."""
+    root: str = ROOT
+    fallback: str = ""
+    prune_after: float | None = None
+
+    def plain(self) -> dict[str, Any]:
+        """As plain values, which a verb can be asked with."""
+        return {
+            "home": self.home,
+            "root": self.root,
+            "fallback": self.fallback,
+            "prune_after": self.prune_after,
+        }

@@ -7,6 +7,7 @@ made visible. What is said of routing and processes stays a claim.
 
 from __future__ import annotations
 
+import hashlib
 import re
 import unicodedata
 from collections.abc import Callable
@@ -68,6 +69,16 @@ def name_problem(name: str) -> str | None:
         return "its name has characters that an id cannot have"
     # Ids are neither redacted nor cut, because they would be those of others then.
     return "its name looks like a credential" if redacted(name) != name else None
+
+
+def shown_name(name: str) -> str:
+    """The name of any entry as it can be stored and shown: in UTF-8, without credentials, and another one for
+    another name."""
+    clean = redacted(name)
+    if clean == name:
+        return storable(name)
+    digest = hashlib.sha256(name.encode("utf-8", "surrogateescape")).hexdigest()
+    return f"{storable(clean)}~{digest[:8]}"
 
 
 def read_state(data: bytes, folder: str, layout: Layout, redact: Redact, now: float) -> FolderState:

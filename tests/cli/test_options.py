@@ -190,7 +190,7 @@ def test_starting_true_loads_few_modules_and_builds_no_dataclass(garden: Garden)
     modules, ours, values, used, *dataclasses = done.stderr.split()
     assert dataclasses == []
     assert int(modules) <= 229
-    assert 50 < int(ours) <= 112
+    assert 50 < int(ours) <= 114
     assert 0 < int(used) <= 60 < int(values)
 
 

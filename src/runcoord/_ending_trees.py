@@ -20,10 +20,6 @@ from runcoord._teardown import tear_down
 from runcoord.errors import RuncoordError
 from runcoord.ports import Clock, PinnedProcess, Processes, Sleeper
 
-TEARDOWN_SECONDS = limits.GRACE_SECONDS + limits.KILL_SECONDS + 4 * limits.SCAN_SECONDS
-"""Longest teardown by recovery. The members were asked by nobody, or long ago; the grace is the default at
-most, because a sweep waits for it."""
-
 
 class Trees:
     """Trees of processes that were recorded by somebody else."""
@@ -38,8 +34,8 @@ class Trees:
         try:
             if not self._is_here(found) or not (members.cookie or members.ancestor or members.recorded):
                 return None
-            return self._probes.call(
-                2 * limits.SCAN_SECONDS, lambda table: table.scan(members, limits.SCAN_SECONDS)
+            return self._probes.search(
+                limits.SEARCH_SECONDS, lambda table: table.scan(members, limits.SCAN_SECONDS)
             )
         except Exception as error:  # noqa: BLE001 - a table that fails shows nothing, and stops no other run
             return Scan(complete=False, problem=message_of(error))
@@ -58,12 +54,13 @@ class Trees:
             self._probes.call(seconds + limits.PROBE_SECONDS, lambda table: _wait(table, identities, seconds))
 
     def tear_down(self, found: Sequence[Found]) -> TeardownReport:
-        """End whoever belongs to the run, and say what became of each. Never raises."""
+        """End whoever belongs to the run, and say what became of each. Nobody is signalled while an earlier
+        search hangs. Never raises."""
         members = membership(found)
         grace = min([float(limits.GRACE_SECONDS), *(each.process.terms.grace for each in found)])
         ending = partial(tear_down, membership=members, grace=grace, clock=self._clock, sleeper=self._sleeper)
         try:
-            return self._probes.call(TEARDOWN_SECONDS, ending)
+            return self._probes.search(limits.CLEANUP_TEARDOWN_SECONDS, ending)
         except Exception as error:  # noqa: BLE001 - then it is unknown what was signalled, and said so
             return TeardownReport(False, problems=(message_of(error),))
 

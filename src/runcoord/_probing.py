@@ -18,6 +18,9 @@ T = TypeVar("T")
 Key = tuple[int, int, str]
 """Pid, start and handle of a process."""
 
+EVERYBODY: Key = (0, 0, "")
+"""In the place of a process: all of them are looked at."""
+
 DESCRIBED = {
     Likeness.DIFFERENT: Seen(Sight.STRANGER, why="another process has its pid now"),
     Likeness.UNKNOWN: Seen(Sight.UNKNOWN, why="nothing proves that this is the recorded process"),
@@ -52,6 +55,16 @@ class Probes:
         except StoreUnavailable as error:
             raise ProbeFailed(f"it was not looked at: {error.problem}") from None
 
+    def search(self, seconds: float, call: Callable[[Processes], T]) -> T:
+        """The same for what looks at all processes: not while an earlier one has not returned."""
+        if EVERYBODY in self._late:
+            raise ProbeFailed("an earlier look at all processes has not returned, so none was made")
+        try:
+            return self.call(seconds, partial(self._under, EVERYBODY, call))
+        except ProbeFailed:
+            self._note_late(EVERYBODY)
+            raise
+
     def look(self, identity: Identity) -> Seen:
         """What became of a recorded process."""
         if not isinstance(identity, ProcessIdentity):
@@ -60,17 +73,19 @@ class Probes:
         if key in self._late:
             return Seen(Sight.UNKNOWN, why="an earlier look at it has not returned")
         try:
-            return self.call(limits.PROBE_SECONDS, partial(self._looking, identity, key))
+            return self.call(
+                limits.PROBE_SECONDS, partial(self._under, key, lambda table: _look(table, identity))
+            )
         except (RuncoordError, OSError) as error:
             self._note_late(key)
             return Seen(Sight.UNKNOWN, why=message_of(error))
         except Exception as error:  # noqa: BLE001 - one probe that raises says nothing, and stops no other
             return Seen(Sight.UNKNOWN, why=f"the look failed: {message_of(error)}")
 
-    def _looking(self, identity: ProcessIdentity, key: Key, table: Processes) -> Seen:
+    def _under(self, key: Key, call: Callable[[Processes], T], table: Processes) -> T:
         self._under_way.add(key)
         try:
-            return _look(table, identity)
+            return call(table)
         finally:
             self._under_way.discard(key)
             self._late.discard(key)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from typing import cast
 
 import pytest
@@ -10,9 +11,11 @@ import pytest
 from pytest_runcoord.processes import Place, SimProcesses, SimTable
 from runcoord._bounded import ThreadBounded
 from runcoord._core import limits
-from runcoord._core.cleanup import Sight
+from runcoord._core.cleanup import Found, Seen, Sight
+from runcoord._core.records import RecordedProcess, Role, Terms
+from runcoord._ending_trees import Trees
 from runcoord._probing import Probes
-from runcoord.ports import Message, PinnedProcess, Processes, ProcessIdentity
+from runcoord.ports import Membership, Message, PinnedProcess, Processes, ProcessIdentity, Scan
 from runcoord.testing import ManualClock, ManualSleeper
 
 DEADLINE = 10.0
@@ -52,6 +55,14 @@ class Hanging:
         try:
             assert self.go_on.wait(DEADLINE)
             return self.inner.open(identity)
+        finally:
+            self.returned.set()
+
+    def scan(self, members: Membership, seconds: float) -> Scan:
+        self.asked += 1
+        try:
+            assert self.go_on.wait(DEADLINE)
+            return self.inner.scan(members, seconds)
         finally:
             self.returned.set()
 
@@ -110,3 +121,30 @@ def wait_for_threads() -> None:
         if thread.name == "runcoord-call":
             thread.join(DEADLINE)
             assert not thread.is_alive()
+
+
+def test_a_scan_that_hangs_costs_a_sweep_its_bound_once_and_not_for_each_run(
+    table: Hanging, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "SEARCH_SECONDS", 0.01)
+    probes = Probes(lambda: cast("Processes", table), ThreadBounded())
+    trees = Trees(probes, ManualClock(), ManualSleeper(ManualClock()))
+    recorded = [
+        Found(RecordedProcess("r1", 1, Role.LEADER, 1, identity, Terms(), recorded_at=1.0), Seen(Sight.SAME))
+        for identity in (started(table, "one"), started(table, "two"))
+    ]
+    first, second = (trees.scan([each]) for each in recorded)
+    assert (first, second) == (
+        Scan(complete=False, problem="no answer from the system within 0.01 s"),
+        Scan(complete=False, problem="an earlier look at all processes has not returned, so none was made"),
+    )
+    report = trees.tear_down(recorded)
+    assert (report.emptied, report.problems) == (False, (second.problem,))
+    assert table.asked == 1
+    table.go_on.set()
+    assert table.returned.wait(DEADLINE)
+    monkeypatch.setattr(limits, "SEARCH_SECONDS", DEADLINE)
+    until = time.monotonic() + DEADLINE
+    while not (scan := trees.scan(recorded[:1])).complete and time.monotonic() < until:
+        threading.Event().wait(0.01)  # the late look has yet to say that it is back
+    assert [each.identity.pid for each in scan.members] == [recorded[0].process.identity.pid]

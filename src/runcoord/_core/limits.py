@@ -220,8 +220,8 @@ REPORT_SECONDS = 10.0
 """Longest wait for a teardown's report above the time that the teardown itself may take. Then the shim is
 taken for broken, and killed."""
 WITHOUT_SHIM_SECONDS = 30.0
-"""Longest teardown of a run whose shim is gone, above its grace: killing with its scans (14 s), the same for the
-command's group (12 s), and looks. The system may never answer a look at a process; then nobody is waited for."""
+"""Longest teardown of a run whose shim is gone, above its grace: killing with its scans (14 s), the same for
+the command's group (12 s), and looks. The system may never answer one; then nobody is waited for."""
 SHIM_END_SECONDS = 2.0
 """Longest wait for a shim that has nothing left to do to be gone."""
 MAX_CONTROL_LINE_BYTES = 32 * 2**20
@@ -352,6 +352,13 @@ SHIM_SECONDS = 20.0
 """Longest wait for a shim that ends its tree by itself: the default grace, killing, and time to look."""
 PROBE_SECONDS = 2.0
 """Longest look at one recorded process."""
+SEARCH_SECONDS = 2 * SCAN_SECONDS
+"""Longest search of recovery for who belongs to a run: one scan, which ends by itself after half of this
+unless the system does not answer. While that has not returned none is begun for another run: one that hangs
+costs a sweep this once, and not for each run."""
+CLEANUP_TEARDOWN_SECONDS = GRACE_SECONDS + KILL_SECONDS + 4 * SCAN_SECONDS
+"""Longest teardown by recovery. The members were asked by nobody, or long ago; the grace is the default at
+most, because a sweep waits for it."""
 MAX_STUCK_PROBES = 8
 """Looks that did not return; further ones are not made, and say that nothing is known."""
 OWNERS_LOOKED_AT = 256

@@ -86,7 +86,7 @@ def failure_text(
     failure = result.failure
     at = failure.line if failure is not None and failure.line > 0 else line
     shown = [] if brief else excerpt(source, at, failure.column if failure is not None else 0)
-    limit = WHOLE_HISTORY_LINES if whole else BRIEF_HISTORY_LINES if brief else HISTORY_LINES
+    limit = BRIEF_HISTORY_LINES if brief else WHOLE_HISTORY_LINES if whole else HISTORY_LINES
     history = history_table(result.history, at, width, limit)
     return FailureText(
         path,

@@ -331,6 +331,11 @@ class World(Surroundings):
             self.changed = False
         return self._snapshot
 
+    def look_away(self) -> None:
+        """Let go of the store; the next snapshot opens it again."""
+        self.subject.finish(self._onlooker or subject_world(self, None))
+        self.changed = True
+
     def _recall(self) -> Snapshot | None:
         return None if self.changed and self._announced else self.snapshot()
 

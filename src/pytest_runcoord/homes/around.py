@@ -224,6 +224,10 @@ class RunHomes:
         except OSError:
             return []
 
+    def is_history(self, run: str) -> bool:
+        """Whether a folder of this run had a tombstone that a step wrote."""
+        return any(run in home.folders and home.folders[run].history for home in self.homes.values())
+
     def reachable(self, home: Home) -> list[str]:
         """Names of the folders that an import must bring in."""
         return [

@@ -39,7 +39,7 @@ class Planted:
     secrets: tuple[str, ...] = ()
     """What of it must never come up anywhere."""
     history: bool = False
-    """It has a tombstone that was not written by the importer."""
+    """It has a tombstone with an outcome that was not written by an importer."""
     result: bytes | None = None
     """What its result file has in it, where it is a regular one."""
 
@@ -92,7 +92,8 @@ class Home:
         """Write the tombstone of a folder, as whoever ended the run does."""
         path, form, known = self.where(run) / TOMBSTONE, SHAPES[shape], self.folders[run]
         path.write_bytes(form.write(tombstone_of(self.now()) | dict(said or {})))
-        known.history, known.fine = True, known.fine and form.fine
+        outcome = dict(said or {}).get("outcome", "completed")
+        known.history, known.fine = bool(outcome), known.fine and form.fine
         known.secrets += secret_parts() if shape == "secrets" else ()
         return path
 

@@ -270,6 +270,26 @@ class NoFolderRoutes(Invariant):
             )
 
 
+class HistoryIsNotTold(Invariant):
+    id = "acknowledged-stays"
+    says = "A run that has a tombstone with its outcome is history, and nobody is told of it again."
+    needs = frozenset({"import", "outbox"})
+    hears = frozenset({"message"})
+    about_homes = True
+
+    def see(self, entry: Entry, before: Snapshot) -> None:
+        if self.world.homes.is_history(str(entry.data["run"])):
+            self.fail(
+                f"{entry.data['run']} was history, and is told again",
+                expected="nothing is sent",
+                seen=f"{entry.what}, attempt {entry.data['attempt']}",
+            )
+
+    def compare(self, before: Snapshot, after: Snapshot) -> None:
+        new = [each for run_id, each in after.runs.items() if run_id not in before.runs and each.source]
+        self.exercised += sum(self.world.homes.is_history(each.run_id) for each in new)
+
+
 class FolderResultKept(_OfImports):
     id = "result-kept"
     says = "A result in a folder is reachable from the event of its run."
@@ -323,6 +343,7 @@ OF_IMPORTS: tuple[type[Invariant], ...] = (
     ImportInProportion,
     ImportsAreClean,
     NoFolderRoutes,
+    HistoryIsNotTold,
     FolderResultKept,
 )
 """Each adds to the invariant with its id."""

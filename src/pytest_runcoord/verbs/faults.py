@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sqlite3
+from pathlib import Path
 
-from pytest_runcoord.incarnation import Fault
+from pytest_runcoord.incarnation import Fault, Life
 from pytest_runcoord.moments import TRANSACTIONS
 from pytest_runcoord.probed_ports import FAULTS
 from pytest_runcoord.reference import STORE_NAME
@@ -132,6 +133,23 @@ def _register_damage(registry: Registry) -> None:
             connection.close()
         world.changed = True
         world.history.add("world", "disk", "lose row", run=step.args["run"])
+
+    @registry.step(
+        "lose_store",
+        group="store",
+        says="The store is gone, with all that was in it; nobody has it open.",
+        capability="sqlite",
+        example="lose_store",
+    )
+    def lose_store(world: World, step: Step) -> None:
+        alive = [each.owner for each in world.owners.values() if each.life in (Life.ALIVE, Life.PAUSED)]
+        if alive:
+            raise ScenarioMistake(f"{alive[0]} has the store open", f"Close or crash {alive[0]} above.")
+        path = Path(_path(world))
+        world.look_away()
+        for each in path.parent.glob(f"{path.name}*"):
+            each.unlink()
+        world.history.add("world", "disk", "lose store")
 
     @registry.step(
         "second_opener",

@@ -239,6 +239,15 @@ def test_a_run_id_that_is_taken_under_another_key_is_a_conflict(coordinator: Coo
         assert coordinator.runs() == before
 
 
+def test_a_run_id_that_was_used_with_other_content_is_named_as_what_it_is(coordinator: Coordinator) -> None:
+    with coordinator:
+        coordinator.submit({"a": 1}, run_id="r1")
+        before = coordinator.runs()
+        with pytest.raises(KeyConflict, match=r"^run id 'r1' was used with other content\. Use a new run id"):
+            coordinator.submit({"a": 2}, run_id="r1")
+        assert coordinator.runs() == before
+
+
 @pytest.mark.parametrize(
     "fields",
     [

@@ -58,8 +58,10 @@ def test_a_checkout_that_a_failed_run_broke_works_again(
         "false before, ", ""
     ).replace("core.bare (false before, true", "core.bare (true")
     assert checkout.folders == []
+    run_id = checkout.only_run().run_id
+    assert "put back: core.bare" in checkout("show", run_id).out
     with checkout.coordinator() as coordinator:
-        snapshot = coordinator.snapshot(checkout.only_run().run_id)
+        snapshot = coordinator.snapshot(run_id)
     assert snapshot is not None
     assert snapshot.state is SnapshotState.RESTORED
 
@@ -90,7 +92,12 @@ def test_a_success_is_left_as_it_is_and_said_to_be_unclean(checkout: Place) -> N
     done = checkout.run("sh", "-c", BREAK, options=["--report", "r.json"])
     report = report_of(checkout.work / "r.json")
     assert done.code == 120
-    assert f"git: {checkout.work} does not work as before" in done.err
+    assert f"git: {checkout.work} does not work as before: core.bare (" in done.err
+    assert "git says: fatal: this operation must be run in a work tree" in done.err
+    assert (
+        "not as before: core.bare, git; what was written down is in"
+        in checkout("show", checkout.only_run().run_id).out
+    )
     assert git(checkout.work, "config", "core.bare").stdout == "true\n"
     assert (checkout.only_run().outcome, report["clean"]) == (Outcome.COMPLETED, False)
     assert [str(each) for each in checkout.folders] == [report["git"]["kept"]]
@@ -134,3 +141,10 @@ def test_the_variables_of_a_hook_reach_neither_the_command_nor_the_snapshot(chec
 def test_outside_of_a_checkout_nothing_is_written_down(place: Place) -> None:
     done = place.run("sh", "-c", "exit 3", options=["--report", "r.json"])
     assert (done.code, report_of(place.work / "r.json")["git"]) == (3, None)
+
+
+def test_a_worktree_that_was_lost_is_called_one(checkout: Place) -> None:
+    assert git(checkout.work, "worktree", "add", "-q", str(checkout.work.parent / "side")).returncode == 0
+    done = checkout.run("sh", "-c", "rm -r .git/worktrees; exit 1")
+    assert f"git: put back in {checkout.work}: worktree side (" in done.err
+    assert "side" in git(checkout.work, "worktree", "list").stdout

@@ -123,7 +123,7 @@ def test_it_can_be_stopped_from_another_terminal(place: Place) -> None:
     run = place.only_run()
     assert (stopped.code, done.code) == (0, 121)
     assert (run.outcome, run.error) == (Outcome.STOPPED, "changed my mind")
-    assert done.said == ["runcoord: changed my mind"]
+    assert done.said == ["runcoord: stopped: changed my mind"]
 
 
 @pytest.mark.parametrize(

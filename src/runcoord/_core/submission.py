@@ -193,6 +193,13 @@ _NEW = Run("", Spec(), 0.0, "")
 
 def require_same_content(known: Command, digest: str) -> None:
     """The first answer stands for a repetition; other content under the same key is a conflict."""
+    if known.content_hash != digest and known.key == known.run_id:
+        raise KeyConflict(
+            f"run id {known.run_id!r} was used with other content",
+            remedy="Use a new run id for new work; repeat the identical request to get the first answer.",
+            key=known.key,
+            run=known.run_id,
+        )
     if known.content_hash != digest:
         raise KeyConflict(
             f"key {known.key!r} was used for run {known.run_id!r} with other content",

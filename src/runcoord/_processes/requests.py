@@ -51,7 +51,7 @@ def require_group(group: int, own: frozenset[int]) -> None:
 def _require_number(name: str, number: object) -> None:
     if not is_pid(number):
         raise InvalidRequest(
-            f"{name} {number!r:.40} is not the number of a {name} of a run",
+            f"{name} {number!r:.40} is no number of a run's {name}",
             remedy=f"It is a whole number from 2 to {MAX_PID}; 0 for none.",
             clue=name,
             number=repr(number)[:40],

@@ -14,6 +14,7 @@ from runcoord._git import (
     Outcome,
     RestoreReport,
     Result,
+    What,
 )
 
 _STATES = {
@@ -83,7 +84,11 @@ def _few(head: str, each: list[str], most: int) -> Iterator[str]:
 
 
 def _difference(found: Difference) -> str:
+    if found.what is What.BEHAVIOUR and found.detail:
+        return f"git says: {found.detail}"
     what = found.key or found.what.value
+    if found.what is What.REGISTRATION and found.key:
+        what = f"worktree {found.key}"
     if found.before or found.now:
         return f"{what} ({_values(found.before)} before, {_values(found.now)} after)"
     return f"{what} {found.path}" + (f": {found.detail}" if found.detail else "")

@@ -322,7 +322,7 @@ def usable_directory(asked: str) -> str:
         named = _shown(asked) if asked else "the current directory"
         raise DirectoryUnusable(
             f"{named} cannot be entered: {why}",
-            remedy="Name a directory that it may enter.",
+            remedy="Name a directory that is there, and that this user may enter.",
             directory=_shown(asked),
         ) from None
     return directory

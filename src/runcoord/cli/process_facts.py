@@ -10,7 +10,16 @@ from runcoord import BadRow, Run
 from runcoord._core.limits import MAX_LIST
 from runcoord._core.values import value
 from runcoord.cli.wording import counted, iso_time, printable
-from runcoord.ports import Audit, Cleanup, CleanupState, RecordedProcess, Snapshot, Teardown, View
+from runcoord.ports import (
+    Audit,
+    Cleanup,
+    CleanupState,
+    RecordedProcess,
+    Snapshot,
+    SnapshotState,
+    Teardown,
+    View,
+)
 
 if TYPE_CHECKING:
     from runcoord.cli.tables import Facts
@@ -115,12 +124,31 @@ def _survivor(pid: int | None, name: str, why: str) -> str:
 
 def _git(snapshot: Snapshot) -> str:
     where = printable(snapshot.directory)
-    state = {
-        "taken": f"written down in {where}",
-        "restored": "as before, or put back",
-        "refused": f"not as before; what was written down is in {where}",
-    }
-    return state[snapshot.state.value]
+    if snapshot.state is SnapshotState.TAKEN:
+        return f"written down in {where}"
+    put_back, others = _differing(snapshot.report)
+    if snapshot.state is SnapshotState.REFUSED:
+        return f"not as before{_listed(': ', others)}; what was written down is in {where}"
+    if put_back:
+        return f"put back{_listed(': ', put_back)}"
+    return f"works as before; changed: {_listed('', others)}" if others else "as before"
+
+
+def _differing(report: str) -> tuple[list[str], list[str]]:
+    """What was put back and what was not, by name; nothing where the stored report is of another form."""
+    try:
+        said = json.loads(report)
+        put_back = [each["key"] or each["what"] for each in said.get("steps", ()) if each["result"] == "done"]
+        others = [each["key"] or each["what"] for each in said.get("steps", ()) if each["result"] != "done"]
+        others += [each["key"] or each["what"] for each in said.get("differences", ())]
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return [], []
+    return [str(each) for each in put_back], [str(each) for each in others]
+
+
+def _listed(before: str, names: list[str]) -> str:
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return f"{before}{', '.join(printable(each) for each in names[:NAMED])}{more}" if names else ""
 
 
 def _cleanup_document(cleanup: Cleanup) -> dict[str, Any]:

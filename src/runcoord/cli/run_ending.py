@@ -61,6 +61,8 @@ def remarks(report: CommandReport, timeout: float | None) -> Iterator[str]:
     """What is worth saying about an end; nothing about a good one, or a plain failure of the command."""
     if report.cause is Cause.TIMED_OUT:
         yield f"timed out after {timeout:g} s" if timeout is not None else "timed out"
+    elif report.cause is Cause.STOPPED and report.run.stop_reason:
+        yield _stopped(report.run.stop_reason)
     elif report.cause in (Cause.STOPPED, Cause.INTERRUPTED, Cause.BROKEN):
         yield report.run.error or report.cause.value
     elif report.cause is Cause.LEASE_LOST:
@@ -71,6 +73,11 @@ def remarks(report: CommandReport, timeout: float | None) -> Iterator[str]:
     yield from _left(report)
     if report.git is not None:
         yield from report.git.remarks(NAMED)
+
+
+def _stopped(reason: str) -> str:
+    """The reason is its caller's; that this is why the command ended must be said beside it."""
+    return reason if reason.startswith("stopped") else f"stopped: {reason}"
 
 
 def _left(report: CommandReport) -> Iterator[str]:

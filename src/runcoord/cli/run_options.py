@@ -111,7 +111,13 @@ OPTIONS = (
         default=True,
     ),
     Option("interactive", ("--interactive",), Kind.FLAG, "Ctrl-C is for the command alone."),
-    Option("max_depth", ("--max-depth",), Kind.COUNT, "Lower the maximum of runs in runs.", metavar="N"),
+    Option(
+        "max_depth",
+        ("--max-depth",),
+        Kind.COUNT,
+        "Lower the maximum of runs in runs; it is never raised.",
+        metavar="N",
+    ),
     Option(
         "max_live_runs",
         ("--max-live-runs",),

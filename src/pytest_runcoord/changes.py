@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pytest_runcoord.history import Entry, History
 from pytest_runcoord.subject import Snapshot
 
-READING = frozenset({"look"})
+READING = frozenset({"look", "read_result"})
 """Verbs that only read."""
 
 

@@ -207,6 +207,8 @@ class World(Surroundings):
             if verb in READING:
                 self.changes.note(entry, known, unannounced=True)
         finally:
+            if self.has_homes:
+                self.homes.after(verb)
             self.history.end(entry, status)
             self._calls.pop()
             if incarnation.life is Life.CRASHED and not self._in_call(incarnation):

@@ -14,7 +14,7 @@ from pytest_runcoord.homes.forest import Forest, Harm
 from pytest_runcoord.homes.home import Home
 from pytest_runcoord.homes.ignoring_case import IgnoringCase
 from pytest_runcoord.homes.outside import Outside
-from pytest_runcoord.homes.plan import HOME, HomePlan, Import
+from pytest_runcoord.homes.plan import HOME, IMPORT, READING, HomePlan, Import
 from pytest_runcoord.homes.probed import ProbedHomes
 from pytest_runcoord.homes.shapes import TOMBSTONE
 from pytest_runcoord.homes.spellings import spelled
@@ -159,7 +159,7 @@ class RunHomes:
 
     def swept(self, owner: str, verb: str, args: Mapping[str, Any] | None) -> None:
         """A sweep of an owner, or an import, has ended well."""
-        own = [each.home for each in self.imports.get(owner, ())] if verb != "import_folders" else []
+        own = [each.home for each in self.imports.get(owner, ())] if verb != IMPORT else []
         for home in [*own, *([args["home"]] if args and "home" in args else [])]:
             self._settled[home] = self._version
 
@@ -174,9 +174,9 @@ class RunHomes:
         self.trusted |= {each.fallback for each in imports if each.fallback}
         self.prunes = self.prunes or any(each.prune_after is not None for each in imports)
 
-    def end_import(self) -> None:
-        """It has ended, in whatever way: nothing of a home may be open any more."""
-        for home in self.homes.values():
+    def after(self, verb: str) -> None:
+        """A verb has ended, in whatever way: nothing of a home may be open any more."""
+        for home in self.homes.values() if verb in READING else ():
             self._note(self.left_open, open_below(home.real))
 
     # --- what the port asks and tells ---

@@ -10,6 +10,13 @@ from pytest_runcoord.homes.shapes import ROOT
 HOME = "home"
 """The home of a scenario that names none."""
 
+IMPORT = "import_folders"
+SWEEPING = frozenset({"recover", "startup"})
+IMPORTING = frozenset({IMPORT, *SWEEPING})
+"""Verbs that import, or may."""
+READING = frozenset({*IMPORTING, "read_result"})
+"""Verbs that read in homes."""
+
 
 @dataclass(slots=True)
 class HomePlan:

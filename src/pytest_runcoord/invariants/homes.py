@@ -5,19 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pytest_runcoord.history import Entry
+from pytest_runcoord.homes.plan import IMPORT, READING, SWEEPING
 from pytest_runcoord.homes.shapes import TOMBSTONE
 from pytest_runcoord.homes.words import CANARY
 from pytest_runcoord.invariants.base import Invariant
 from pytest_runcoord.subject import Snapshot
+from pytest_runcoord.world import World
 
 if TYPE_CHECKING:
     from pytest_runcoord.homes.forest import Harm
 
-IMPORT = "import_folders"
-IMPORTING = frozenset({IMPORT, "recover", "startup"})
-"""Verbs that import, or may."""
-READING = frozenset({*IMPORTING, "read_result"})
-"""Verbs that read in homes."""
+
+def reads(world: World, entry: Entry) -> bool:
+    """Whether somebody read in homes: was asked to, or does so in each sweep."""
+    own = world.homes.imports.get(entry.actor, ())
+    return entry.what in READING and (entry.what not in SWEEPING or bool(own))
 
 
 class SourceUntouched(Invariant):
@@ -31,7 +33,7 @@ class SourceUntouched(Invariant):
     about_homes = True
 
     def see(self, entry: Entry, before: Snapshot) -> None:
-        if entry.what in READING:
+        if reads(self.world, entry):
             homes = self.world.homes
             self.exercised += sum(len(homes.names(home)) for home in homes.homes.values())
             self._judge(self.world.snapshot())
@@ -78,7 +80,7 @@ class InsideTheRoot(Invariant):
         if entry.kind == "message":
             self._search(f"a message about {entry.data['run']}", entry.data["body"].decode(errors="replace"))
             return
-        if entry.what not in READING:
+        if not reads(self.world, entry):
             return
         self.exercised += 1
         self._search(f"the answer of {entry.what}", str(entry.data))
@@ -125,7 +127,7 @@ class DescriptorsClosedOnce(Invariant):
     about_homes = True
 
     def see(self, entry: Entry, before: Snapshot) -> None:
-        if entry.what not in READING:
+        if not reads(self.world, entry):
             return
         homes = self.world.homes
         self.exercised += 1

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from pytest_runcoord.history import Entry
+from pytest_runcoord.homes.plan import IMPORT, IMPORTING
 from pytest_runcoord.homes.shapes import RESULT
 from pytest_runcoord.invariants.base import Invariant
-from pytest_runcoord.invariants.homes import IMPORT, IMPORTING
 from pytest_runcoord.subject import EventSeen, RunSeen, Snapshot
 
 if TYPE_CHECKING:
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 FARTHEST = 1.0e12
 """Seconds since 1970, either way: thirty thousand years."""
+LOOKED_AT = ("imported", "history", "known", "refused_count", "corrupt_count")
+"""What a report counts every entry of a root under."""
+COUNTED = (*LOOKED_AT, "tombstoned", "tombstones_failed", "pruned", "prunings_failed", "gone", "unfinished")
 ROWS_PER_IMPORT = 2
 """Rows that one pass may cost besides the folders: a cursor, a mark."""
 
@@ -88,9 +91,7 @@ class ImportsAreNotSilent(_OfImports):
                 )
             return
         self.exercised += bool(names)
-        told = sum(
-            report[name] for name in ("imported", "history", "known", "refused_count", "corrupt_count")
-        )
+        told = sum(report[name] for name in LOOKED_AT)
         if told != len(names):
             self.fail(
                 "an import does not account for every entry",
@@ -332,7 +333,7 @@ def _numbers(value: Any) -> Iterator[float]:
 
 
 def _counts(report: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name} {value}" for name, value in report.items() if isinstance(value, int) and value)
+    return ", ".join(f"{name} {report[name]}" for name in COUNTED if report.get(name))
 
 
 OF_IMPORTS: tuple[type[Invariant], ...] = (

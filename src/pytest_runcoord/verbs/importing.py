@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping as Mapped
 from typing import Any
 
-from pytest_runcoord.homes.plan import HOME, Import
+from pytest_runcoord.homes.plan import HOME, IMPORT, Import
 from pytest_runcoord.scenario import Step
 from pytest_runcoord.verbs.asking import acting, ask
 from pytest_runcoord.verbs.homes import IN
@@ -53,12 +53,8 @@ def register(registry: Registry) -> None:
     def import_(world: World, step: Step) -> None:
         asked = import_of(world, step.args)
         world.homes.begin_import((asked,))
-        try:
-            world.answers["import"] = world.sweep(
-                acting(world, step), "import_folders", asked.plain(), on=asked.home
-            )
-        finally:
-            world.homes.end_import()
+        by = acting(world, step)
+        world.answers["import"] = world.sweep(by, IMPORT, asked.plain(), on=asked.home)
 
     @registry.step(
         "route",
@@ -92,7 +88,4 @@ def register(registry: Registry) -> None:
     )
     def read_result(world: World, step: Step) -> None:
         asked = {name: step.args[name] for name in ("run", "limit") if step.args[name] is not None}
-        try:
-            world.answers["read_result"] = ask(world, step, "read_result", asked)
-        finally:
-            world.homes.end_import()
+        world.answers["read_result"] = ask(world, step, "read_result", asked)

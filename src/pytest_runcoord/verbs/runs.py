@@ -249,11 +249,7 @@ def _register_ending(registry: Registry) -> None:
         )
         def sweeping(world: World, step: Step) -> None:
             incarnation = acting(world, step)
-            try:
-                world.answers[verb] = world.sweep(incarnation, verb)
-            finally:
-                if world.has_homes:
-                    world.homes.end_import()
+            world.answers[verb] = world.sweep(incarnation, verb)
 
     sweep("recover", "One recovery sweep: end what nobody owns any more, deliver what is due.", "recovery")
     sweep("startup", "The documented start call; from now on the owner's own timers fire too.", "maintenance")

@@ -30,8 +30,8 @@ class SystemHomes:
 
 def _resolved(home: str) -> str:
     """The one time that links are followed: the operator names the home, and may name it through them."""
-    if not home:
-        raise FolderRefused(RefusalKind.NAME, "the home has no name")
+    if not home or "\0" in home:
+        raise FolderRefused(RefusalKind.NAME, f"{home!r} is not the name of a home")
     try:
         return os.path.realpath(home, strict=True)
     except OSError as error:

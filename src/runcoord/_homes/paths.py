@@ -16,7 +16,15 @@ from runcoord._home_ports import FileRead, FileSeen, FolderRefused, Names, Refus
 from runcoord._homes.capabilities import Flags, flags
 from runcoord._homes.descriptors import Held, beginning_of, require_size, write_all
 from runcoord._homes.listing import names_among
-from runcoord._homes.refusing import mark_of, no_directory, refusal, same, seen_of, unusable
+from runcoord._homes.refusing import (
+    mark_of,
+    no_directory,
+    not_created,
+    refusal,
+    same,
+    seen_of,
+    unusable,
+)
 
 T = TypeVar("T")
 
@@ -193,7 +201,10 @@ class PathFolder:
         self._checked(file, lambda path: self._create(path, data))
 
     def _create(self, path: str, data: bytes) -> None:
-        held = Held(os.open(path, self._how.creating, 0o644))
+        try:
+            held = Held(os.open(path, self._how.creating, 0o644))
+        except OSError as error:
+            raise not_created(error, os.path.basename(path), _mark(path)) from error
         begun = None
         try:
             with held as number:
@@ -243,6 +254,6 @@ def _take_away(path: str, begun: os.stat_result) -> None:
     """Remove what was begun, unless something else has its name by now."""
     try:
         if same(begun, os.lstat(path)):
-            os.unlink(path)  # noqa: PTH108 - as everything here
+            os.unlink(path)
     except OSError:
         pass  # why it could not be written is told

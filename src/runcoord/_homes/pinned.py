@@ -16,7 +16,16 @@ from runcoord._home_ports import FileRead, FileSeen, FolderRefused, Names, Refus
 from runcoord._homes.capabilities import Flags, flags
 from runcoord._homes.descriptors import Held, beginning_of, require_size, write_all
 from runcoord._homes.listing import names_among
-from runcoord._homes.refusing import is_plain, mark_of, no_directory, refusal, same, seen_of, unusable
+from runcoord._homes.refusing import (
+    is_plain,
+    mark_of,
+    no_directory,
+    not_created,
+    refusal,
+    same,
+    seen_of,
+    unusable,
+)
 from runcoord._homes.removing import remove_folder
 
 _READ_TRIES = 3
@@ -166,7 +175,7 @@ class PinnedFolder:
         try:
             held = Held(os.open(file, self._how.creating, 0o644, dir_fd=directory))
         except OSError as error:
-            raise refusal(error, file) from error
+            raise not_created(error, file, _mark(directory, file)) from error
         begun = None
         try:
             with held as number:

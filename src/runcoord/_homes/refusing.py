@@ -41,6 +41,14 @@ def refusal(error: OSError, what: str) -> FolderRefused:
     return FolderRefused(_KINDS.get(number, RefusalKind.UNREADABLE), reason)
 
 
+def not_created(error: OSError, file: str, mark: str) -> FolderRefused:
+    """The refusal for a file that could not be made. ``mark`` is that of whatever has its name: systems
+    disagree on the error for a link or a directory that is in the way."""
+    if not mark.startswith("!"):
+        return FolderRefused(RefusalKind.EXISTS, f"{file} is there already")
+    return refusal(error, file)
+
+
 def unusable(name: str) -> FolderRefused | None:
     """The refusal for what is not the name of one entry; ``None`` when it is."""
     if name in {"", ".", ".."} or "/" in name or "\0" in name or (os.sep != "/" and os.sep in name):

@@ -1,7 +1,8 @@
 """For tests of programs that use runcoord, and for stores of other makers.
 
 :class:`StoreContract` is the suite that every store must pass; :class:`MemoryStore` is the simplest store
-that does. :class:`ProcessesContract` is the one for tables of processes, on a :class:`ProcessMaker`.
+that does. :class:`ProcessesContract` is the one for tables of processes, on a :class:`ProcessMaker`, and
+:class:`HomesContract` the one for homes of run folders.
 :class:`ManualClock`, :class:`ManualSleeper` and :class:`CountingIds` stand in for time and
 chance: give them to :func:`runcoord.open_coordinator` through :class:`runcoord.ports.Ports`.
 """
@@ -16,6 +17,7 @@ from runcoord.testing.memory_data import MemoryData
 
 if TYPE_CHECKING:
     from runcoord.testing.contract import StoreContract
+    from runcoord.testing.home_contract import HomesContract
     from runcoord.testing.process_contract import ProcessesContract
     from runcoord.testing.process_making import Can, ProcessMaker, Start
 else:  # who wants a clock does not wait for the contract suites
@@ -25,6 +27,7 @@ else:  # who wants a clock does not wait for the contract suites
         __name__,
         {
             "contract": ("StoreContract",),
+            "home_contract": ("HomesContract",),
             "process_contract": ("ProcessesContract",),
             "process_making": ("Can", "ProcessMaker", "Start"),
         },
@@ -38,6 +41,7 @@ else:  # who wants a clock does not wait for the contract suites
 __all__ = [
     "Can",
     "CountingIds",
+    "HomesContract",
     "ManualClock",
     "ManualSleeper",
     "MemoryData",

@@ -1,0 +1,24 @@
+"""Systems that lack something, made of this one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from runcoord._homes.capabilities import unable_to_hold
+
+
+@contextmanager
+def without_held_directories() -> Iterator[None]:
+    """As on Windows: no flag for directories, no function that takes a descriptor of one."""
+    system = getattr(os, "os_module", os)  # an emulated one passes on what it does not have itself
+    with pytest.MonkeyPatch.context() as patch:
+        for flag in ("O_DIRECTORY", "O_NOFOLLOW", "O_PATH", "O_NONBLOCK", "O_NOCTTY"):
+            patch.delattr(system, flag)
+        for functions in ("supports_dir_fd", "supports_fd", "supports_follow_symlinks"):
+            patch.setattr(system, functions, set())
+        assert unable_to_hold()
+        yield

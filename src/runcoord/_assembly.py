@@ -17,6 +17,7 @@ from runcoord._core.settings import Settings
 from runcoord._core.submission import require_count, require_id
 from runcoord._executor import Execution, ExecutionReport, Executor, Work
 from runcoord._folder_verbs import Folders
+from runcoord._late import once
 from runcoord._maintenance import Maintenance
 from runcoord._outbox import DrainReport, Outbox
 from runcoord._stores.sqlite import open_sqlite
@@ -68,10 +69,10 @@ class Coordinator(RunVerbs, Commands, Folders):
         sending = ports.bounded or ThreadBounded(limits.MAX_STUCK_DESTINATIONS)
         self._outbox = Outbox(store, clock, owner, destinations, sending, self.registration)
         self._executor = Executor(self, self._outbox, bounded, sleeper)
-        probes = functools.cache(functools.partial(_probes, self.table, ports.bounded))
+        probes = once(functools.partial(_probes, self.table, ports.bounded))
         homes = ports.homes
         self.homes = _real_homes if homes is None else lambda: homes
-        self.importer = functools.cache(functools.partial(_importer, store, clock, self.homes))
+        self.importer = once(functools.partial(_importer, store, clock, self.homes))
         recoverer = functools.partial(_recoverer, self, self._outbox, probes, self.importer, clock, sleeper)
         self.maintenance = Maintenance(
             self._outbox,
@@ -217,13 +218,12 @@ def open_coordinator(
 def _real_table() -> Callable[[], Processes]:
     """The machine's own table of processes, opened when it is first asked for."""
 
-    @functools.cache
     def table() -> Processes:
         from runcoord._processes import open_processes
 
         return open_processes()
 
-    return table
+    return once(table)
 
 
 def _probes(table: Callable[[], Processes] | None, bounded: Bounded | None) -> Probes:

@@ -1,4 +1,4 @@
-"""Names of a package that are found when they are asked for (PEP 562).
+"""What is made or found when it is first asked for: values, and names of a package (PEP 562).
 
 A command, or the small process of a run, needs a few modules of a package and should not wait for the others.
 Type checkers read ordinary imports instead, below ``if TYPE_CHECKING``; a test holds the two together.
@@ -11,7 +11,23 @@ from importlib import import_module
 
 TYPE_CHECKING = False  # that of typing, the loading of which takes longer than all that is done here
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
+    from typing import TypeVar
+
+    T = TypeVar("T")
+
+
+def once(make: Callable[[], T]) -> Callable[[], T]:
+    """Asks ``make`` at the first call, and gives its answer at each. :func:`functools.cache` does so too, but
+    takes seven microseconds to begin, which every opening of a store would pay several times."""
+    made: list[T] = []
+
+    def get() -> T:
+        if not made:
+            made.append(make())
+        return made[0]
+
+    return get
 
 
 class LateNames:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from runcoord._core import limits
+from runcoord._late import once
 from runcoord._log import WARNING, Log, say
 from runcoord._outbox import DrainReport, Outbox
 from runcoord.errors import StoreError
@@ -33,7 +33,7 @@ class Maintenance:
         by_hand: Callable[[], Recoverer],
         by_timer: Callable[[], Recoverer],
     ) -> None:
-        self._by_hand, self._by_timer = functools.cache(by_hand), functools.cache(by_timer)
+        self._by_hand, self._by_timer = once(by_hand), once(by_timer)
         self._outbox, self._clock = outbox, clock
         self._interval = sweep_seconds
         self._sweep_at = clock.boottime() + sweep_seconds

@@ -17,7 +17,6 @@ import sqlite3
 import threading
 import weakref
 from collections.abc import Callable
-from pathlib import Path
 from urllib.parse import quote
 
 from runcoord._core.values import value
@@ -128,22 +127,31 @@ class _File:
         self.lock.release()
 
 
+@value
+class Place:
+    """A file, and which one it was when it was found. Another one that takes its place later has connections
+    of its own."""
+
+    path: str
+    device: int
+    inode: int
+
+
 class Connections:
     """What one store uses of them."""
 
-    def __init__(self, path: str, tuning: Tuning, set_up: Callable[[sqlite3.Connection], None]) -> None:
-        self.path = path
+    def __init__(self, place: Place, tuning: Tuning, set_up: Callable[[sqlite3.Connection], None]) -> None:
+        self.path = place.path
         self._set_up = set_up
         self._closed = False
         self._users: dict[int, Callable[[], object | None]] = {}
         """Whose block each thread is in, by the thread's identifier."""
         self.counters = Counters()
         """What all threads have done through this store."""
-        key = (path, tuning, *_identity(path))
         with _forking:
-            file = _files.get(key)
+            file = _files.get((place, tuning))
             if file is None:
-                file = _files[key] = _File(path)
+                file = _files[place, tuning] = _File(place.path)
             file.stores.add(self)
         self._file = file
 
@@ -227,15 +235,6 @@ class Connections:
         return connection
 
 
-def _identity(path: str) -> tuple[int, int]:
-    """Of the file that is at ``path`` now. One that takes its place later has connections of its own."""
-    try:
-        found = Path(path).stat()
-    except OSError:  # removed since; connecting says so
-        return 0, 0
-    return found.st_dev, found.st_ino
-
-
 def _never_deallocated(connection: object) -> None:
     """Keep a connection until the process ends without any cleaning up, by one reference too many.
 
@@ -247,7 +246,7 @@ def _never_deallocated(connection: object) -> None:
 
 
 _forking = threading.Lock()
-_files: weakref.WeakValueDictionary[tuple[str, Tuning, int, int], _File] = weakref.WeakValueDictionary()
+_files: weakref.WeakValueDictionary[tuple[Place, Tuning], _File] = weakref.WeakValueDictionary()
 _locked_for_fork: list[_File] = []
 _unusable_here: set[str] = set()
 """Paths that this process inherited open connections to: SQLite's memory of their locks is wrong here."""

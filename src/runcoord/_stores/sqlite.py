@@ -17,7 +17,7 @@ from typing import TypeVar
 
 from runcoord._stores import migrations as schema
 from runcoord._stores import statements
-from runcoord._stores.connections import Connections, Tuning
+from runcoord._stores.connections import Connections, Place, Tuning
 from runcoord._stores.failures import is_locked, translated
 from runcoord._stores.migrations import MIGRATIONS, Migration
 from runcoord._stores.reading import SqliteView
@@ -35,11 +35,11 @@ DATABASE_HEADER_BYTES = 100
 class SqliteStore:
     """:class:`~runcoord.ports.Store` in one file. Open it with :func:`open_sqlite`."""
 
-    def __init__(self, path: str, wait: LockWait, tuning: Tuning) -> None:
-        self.path = path
+    def __init__(self, place: Place, wait: LockWait, tuning: Tuning) -> None:
+        self.path = place.path
         self._tuning = tuning
         self._wait = wait
-        self._connections = Connections(path, tuning, self._set_up)
+        self._connections = Connections(place, tuning, self._set_up)
 
     def transaction(self, verb: str) -> SqliteTransaction:
         """Reading and writing under the write lock, for which it waits a bounded time."""
@@ -146,7 +146,7 @@ def open_sqlite(
     :class:`~runcoord.errors.StoreFull` or :class:`~runcoord.errors.StoreLocked`.
     """
     place = _placed(path, create)
-    store = SqliteStore(str(place), LockWait(clock, sleeper, chance), tuning or Tuning())
+    store = SqliteStore(place, LockWait(clock, sleeper, chance), tuning or Tuning())
     try:
         store.prepare(migrations, create)
     except BaseException:
@@ -162,31 +162,32 @@ _creating = threading.Lock()
 have the new file open already when its creator closes it."""
 
 
-def _placed(path: Path | str, create: bool) -> Path:
-    """The file's absolute path, independent of a later change of directory; created if missing."""
-    given = Path(path)
+def _placed(path: Path | str, create: bool) -> Place:
+    """The file, by a path that is independent of a later change of directory; created if missing."""
+    given = path if isinstance(path, Path) else Path(path)
     if not given.name or "\0" in str(given):
         raise _unusable(given, "names no file")
     try:
         place = Path(os.path.realpath(given.parent), given.name)
         with _creating:
-            _require_file(place, create)
+            found = _found(place, create)
     except (OSError, RuntimeError) as error:  # RuntimeError: symbolic links in a circle, before Python 3.13
         raise _file_error(error, given) from error
-    return place
+    return Place(str(place), found.st_dev, found.st_ino)
 
 
-def _require_file(place: Path, create: bool) -> None:
+def _found(place: Path, create: bool) -> os.stat_result:
     try:
-        mode = place.stat().st_mode
+        found = place.stat()
     except FileNotFoundError:
         if not create:
             raise _missing(place) from None
         place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         os.close(os.open(place, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
-        return
-    if not stat.S_ISREG(mode):
-        raise _unusable(place, "is a directory" if stat.S_ISDIR(mode) else "is not a regular file")
+        return place.stat()
+    if not stat.S_ISREG(found.st_mode):
+        raise _unusable(place, "is a directory" if stat.S_ISDIR(found.st_mode) else "is not a regular file")
+    return found
 
 
 def _require_no_content(path: Path) -> None:

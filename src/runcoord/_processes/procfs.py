@@ -42,15 +42,15 @@ class Procfs:
         end = line.rindex(b")")
         field = line[end + 2 :].split(None, 20)
         return Row(
-            pid=pid,
-            state=field[0].decode("ascii"),
-            parent=int(field[1]),
-            group=int(field[2]),
-            session=int(field[3]),
-            kernel=bool(int(field[6]) & _KERNEL_THREAD),
-            threads=int(field[17]),
-            start=int(field[19]),
-            comm=line[line.index(b"(") + 1 : end],
+            pid,
+            field[0].decode("ascii"),
+            int(field[1]),
+            int(field[2]),
+            int(field[3]),
+            bool(int(field[6]) & _KERNEL_THREAD),
+            int(field[17]),
+            int(field[19]),
+            line[line.index(b"(") + 1 : end],
         )
 
     def exit_code(self, pid: int) -> int | None:

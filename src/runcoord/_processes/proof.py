@@ -12,8 +12,9 @@ from collections.abc import Iterator
 from runcoord._core.limits import MAX_PARENTS
 from runcoord._core.lineage import belongs, handed_over
 from runcoord._core.teardown import Membership, Scope
+from runcoord._processes.environments import environment_of
 from runcoord._processes.rows import Executing, Row, Rows
-from runcoord._processes.scan import IsRecorded, environment_of
+from runcoord._processes.scan import IsRecorded
 
 
 class Proof:

@@ -14,9 +14,9 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 
 from runcoord._core.identity import Habitat, ProcessIdentity
-from runcoord._core.lineage import belongs, handed_over
 from runcoord._core.teardown import Found, Membership, Scan, Scope, Sighting
-from runcoord._processes.rows import CLOSED, GONE, Executing, Row, Rows
+from runcoord._processes.environments import Environments, TimeIsOver
+from runcoord._processes.rows import CLOSED, GONE, Row, Rows
 from runcoord.errors import ProbeFailed
 
 _CLUES = tuple(Found)
@@ -29,10 +29,6 @@ _SETS = tuple(
 
 IsRecorded = Callable[[ProcessIdentity], bool]
 """Whether the recorded process is there, and this is proved."""
-
-
-class TimeIsOver(Exception):
-    """The pass took longer than it may."""
 
 
 class Pass:
@@ -60,10 +56,9 @@ class Pass:
         self.rows: dict[int, Row] = {}
         self.children: dict[int, list[int]] = {}
         self.found: dict[int, int] = {}
-        self.blocks: dict[int, bytes | None] = {}
         self.closed: set[int] = set()
         self.spared: set[int] = set()
-        self.executing: set[int] = set()
+        self.environments = Environments(table, members, self.until)
 
     def run(self, is_recorded: IsRecorded) -> Scan:
         """Make the pass. Raises nothing that is about one process."""
@@ -78,13 +73,13 @@ class Pass:
             problem = f"{self.table.root} cannot be read: {error.strerror}"
         except ProbeFailed as error:
             problem = error.problem
-        unsettled = self.executing - self.found.keys()
+        unsettled = self.environments.executing - self.found.keys()
         if unsettled and not problem:
             problem = f"processes executed other programs all the while: {sorted(unsettled)[:10]}"
         return Scan(
             members=self._sightings(pid for pid in self.found if pid not in self.spared),
             spared=self._sightings(pid for pid in self.found if pid in self.spared),
-            unreadable=len(self.closed - self.found.keys()),
+            unreadable=len((self.closed | self.environments.closed) - self.found.keys()),
             complete=not problem,
             problem=problem or self._hidden(),
         )
@@ -134,7 +129,7 @@ class Pass:
             self._descend([members.ancestor])
         if members.cookie:
             for pid, row in self.rows.items():
-                if pid not in found and pid not in self.never and belongs(self._block(row), members.cookie):
+                if pid not in found and pid not in self.never and self.environments.of(row).ours:
                     self._add(pid, _COOKIE)
                     self._descend([pid])
 
@@ -143,7 +138,7 @@ class Pass:
         if not members.former_group or not members.cookie:
             return
         for pid, row in self.rows.items():
-            if row.group == members.former_group and belongs(self._block(row), members.cookie):
+            if row.group == members.former_group and self.environments.of(row).ours:
                 self._add(pid, _GROUP | _COOKIE)
 
     def _add(self, pid: int, bits: int) -> None:
@@ -167,31 +162,16 @@ class Pass:
             return
         marked = []
         for pid in self.found:
-            block = self._block(self.rows[pid])
-            if handed_over(block, self.members.spared):
+            says = self.environments.of(self.rows[pid])
+            if says.handed_over:
                 marked.append(pid)
-            if self.members.cookie and belongs(block, self.members.cookie):
+            if says.ours:
                 self.found[pid] |= _COOKIE
         while marked:
             pid = marked.pop()
             if pid not in self.spared:
                 self.spared.add(pid)
                 marked.extend(child for child in self.children.get(pid, ()) if child in self.found)
-
-    def _block(self, row: Row) -> bytes:
-        """The environment; empty when it cannot be read, which is counted."""
-        pid = row.pid
-        if pid not in self.blocks:
-            if time.monotonic() >= self.until:
-                raise TimeIsOver
-            try:
-                self.blocks[pid] = environment_of(self.table, row)
-            except Executing:
-                self.blocks[pid] = b""
-                self.executing.add(pid)
-            if self.blocks[pid] is None:
-                self.closed.add(pid)
-        return self.blocks[pid] or b""
 
     def settled(self) -> dict[int, int]:
         """By pid and mark: those that are nobody's, or were there before what the run hangs on, and are
@@ -210,7 +190,7 @@ class Pass:
         if row is None or row.start >= since or pid in self.found or pid in self.never:
             return False
         by_cookie = self.members.cookie and self.members.scope is Scope.TREE
-        return not by_cookie or (self.blocks.get(pid) is not None and pid not in self.executing)
+        return not by_cookie or self.environments.was_read(pid)
 
     def _sightings(self, pids: Iterable[int]) -> tuple[Sighting, ...]:
         rows, habitat, found, table = self.rows, self.habitat, self.found, self.table
@@ -234,13 +214,3 @@ class Pass:
         if not init or init in self.rows or init in self.closed or not self.rows:
             return ""
         return f"{self.table.root} hides processes of other users (hidepid)"
-
-
-def environment_of(table: Rows, row: Row) -> bytes | None:
-    """The environment; ``None`` when it is closed to us, empty when the process is gone. Raises Executing."""
-    try:
-        return table.environment(row)
-    except Executing:
-        raise
-    except OSError as error:
-        return b"" if error.errno in GONE else None

@@ -18,8 +18,14 @@ class Held:
         self.number = number
 
     def close(self) -> None:
-        """Let go. A second time does nothing. The number is given up also when the system reports an error,
-        which says nothing about whether the descriptor is still open."""
+        """Let go. A second time does nothing. What the system reports then says nothing of what was read, and
+        must not take the place of why something failed before: it is not told."""
+        with contextlib.suppress(OSError):
+            self.finish()
+
+    def finish(self) -> None:
+        """Let go of a file that was written. Raises ``OSError``, where only closing tells that it was not.
+        The number is given up in any case: it says nothing of whether the descriptor is still open."""
         number, self.number = self.number, -1
         if number >= 0:
             os.close(number)
@@ -27,12 +33,8 @@ class Held:
     def __enter__(self) -> int:
         return self.number
 
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if error is None:
-            self.close()
-        else:
-            with contextlib.suppress(OSError):  # the error that is under way is the cause
-                self.close()
+    def __exit__(self, *raised: object) -> None:
+        self.close()
 
 
 def require_size(seen: FileSeen, limit: int, file: str) -> None:

@@ -211,6 +211,7 @@ class PathFolder:
                 begun = os.fstat(number)
                 _require_same(self._steps)
                 write_all(number, data)
+                held.finish()
         except BaseException:
             if begun is not None:
                 _take_away(path, begun)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Mapping
+from contextlib import ExitStack, suppress
 from typing import Self
 
 from runcoord._core.texts import storable
@@ -85,7 +86,8 @@ class PinnedRoot:
                 same_file = False
             finally:
                 if number >= 0:
-                    close(number)
+                    with suppress(OSError):
+                        close(number)
             if not same_file:
                 changed.append(folder)
         return changed
@@ -123,7 +125,7 @@ class PinnedRoot:
         return self
 
     def __exit__(self, *raised: object) -> None:
-        self._held.__exit__(*raised)  # type: ignore[arg-type]
+        self._held.close()
 
 
 class PinnedFolder:
@@ -181,6 +183,7 @@ class PinnedFolder:
             with held as number:
                 begun = os.fstat(number)
                 write_all(number, data)
+                held.finish()
         except BaseException as error:
             if begun is not None:
                 self._take_away(file, begun)
@@ -203,7 +206,7 @@ class PinnedFolder:
         return self
 
     def __exit__(self, *raised: object) -> None:
-        self._held.__exit__(*raised)  # type: ignore[arg-type]
+        self._held.close()
 
 
 def open_pinned(home: str, parts: tuple[str, ...], path: str) -> PinnedRoot:
@@ -214,11 +217,16 @@ def open_pinned(home: str, parts: tuple[str, ...], path: str) -> PinnedRoot:
         held = Held(os.open(home, how.directory if parts else how.listing))
     except OSError as error:
         raise refusal(error, home) from error
-    for number, part in enumerate(parts, 1):
-        last = number == len(parts)
-        with held as outer:
-            held = _directory(outer, part, f"{part!r} in {home}", how.listing if last else how.directory)
-    return PinnedRoot(path, held, how)
+    with ExitStack() as opened:
+        opened.enter_context(held)
+        for left, part in zip(range(len(parts) - 1, -1, -1), parts, strict=True):
+            how_far = how.directory if left else how.listing
+            inner = _directory(held.number, part, f"{part!r} in {home}", how_far)
+            opened.enter_context(inner)
+            held.close()
+            held = inner
+        opened.pop_all()
+        return PinnedRoot(path, held, how)
 
 
 def _directory(outer: int, name: str, what: str, how: int) -> Held:

@@ -15,6 +15,7 @@ def remove_folder(root: int, name: str, limit: int, last: tuple[str, ...], how: 
     """Remove the directory ``name`` in the directory ``root``. See :meth:`OpenRoot.remove`."""
     try:
         found = os.stat(name, dir_fd=root, follow_symlinks=False)
+        device = os.fstat(root).st_dev
     except FileNotFoundError:
         return
     except (OSError, ValueError) as error:
@@ -22,7 +23,7 @@ def remove_folder(root: int, name: str, limit: int, last: tuple[str, ...], how: 
     wrong = no_directory(found, "the folder")
     if wrong is not None:
         raise wrong
-    removal = _Removal(os.fstat(root).st_dev, limit, how)
+    removal = _Removal(device, limit, how)
     removal.count(root, name, 1)
     removal.begin()
     try:
@@ -50,7 +51,7 @@ class _Removal:
     def count(self, parent: int, name: str, depth: int) -> None:
         """Raises :class:`FolderRefused` for what will not be removed."""
         with self._opened(parent, name) as number:
-            if os.fstat(number).st_dev != self._device:
+            if self._device_of(number, name) != self._device:
                 raise FolderRefused(RefusalKind.UNSUPPORTED, f"{name!r} is on another file system")
             for entry, is_directory in self._entries(number, name):
                 self._counted += 1
@@ -89,6 +90,12 @@ class _Removal:
     def _opened(self, parent: int, name: str) -> Held:
         try:
             return Held(os.open(name, self._how.listing, dir_fd=parent))
+        except OSError as error:
+            raise _refused(error, repr(name)) from error
+
+    def _device_of(self, number: int, name: str) -> int:
+        try:
+            return os.fstat(number).st_dev
         except OSError as error:
             raise _refused(error, repr(name)) from error
 

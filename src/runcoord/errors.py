@@ -23,6 +23,8 @@ class Happened(enum.StrEnum):
 
     NO = "no"
     MAYBE = "maybe"
+    YES = "yes"
+    """A part of it: a command was accepted as a run, and could not be started. The details name the run."""
 
 
 class RuncoordError(Exception):
@@ -185,7 +187,11 @@ class SignalDenied(ProcessError):
 
 
 class LaunchFailed(ProcessError):
-    """A command could not be started. Nothing of it is running."""
+    """A command could not be started. Nothing of it is running.
+
+    Where only the system could tell that, its run is in the store by then: ``happened`` is yes, and the details
+    name the run and its outcome, which is empty when that could not be recorded.
+    """
 
     code = "launch-failed"
 

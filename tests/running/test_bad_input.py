@@ -57,7 +57,8 @@ def test_a_program_that_the_system_refuses_ends_its_run_as_failed(
     program_file.chmod(0o755)
     done = place.run("./tool")
     run = place.only_run()
-    assert (done.code, done.said) == (126, [f"runcoord: {program_file} cannot be executed: {said}"])
+    what = f"{program_file} cannot be executed: {said}"
+    assert (done.code, done.said) == (126, [f"runcoord: {what}; run {run.run_id!r} is recorded as failed"])
     assert run.error == f"it never began: {program_file} cannot be executed: {said}"
     assert (run.outcome, run.exit_status, place.folders) == ("failed", None, [])
 

@@ -13,7 +13,7 @@ from pytest_runcoord.processes.plans import Plan
 from runcoord import Outcome, State
 from runcoord._supervisor.accepting import Intake
 from runcoord._supervisor.report import Cause
-from runcoord.errors import KeyConflict, LaunchFailed, LiveRunsExceeded, StoreUnavailable
+from runcoord.errors import Happened, KeyConflict, LaunchFailed, LiveRunsExceeded, StoreUnavailable
 from runcoord.ports import CleanupState, Fate
 from running.simulated import Machine
 
@@ -238,7 +238,7 @@ def test_an_exception_thrown_into_the_recording_costs_no_outcome_and_passes(mach
 
 
 @pytest.mark.parametrize("stored", [False, True])
-def test_an_interruption_of_the_beginning_keeps_its_folder_only_if_its_run_is_stored(
+def test_an_interruption_of_the_beginning_ends_its_run_if_that_is_stored_and_leaves_nothing(
     machine: Machine, stored: bool
 ) -> None:
     coordinator = machine.coordinator()
@@ -249,8 +249,28 @@ def test_an_interruption_of_the_beginning_keeps_its_folder_only_if_its_run_is_st
     with pytest.raises(KeyboardInterrupt):
         command.begin()
     assert machine.living() == []
-    assert [run.run_id for run in coordinator.runs().runs] == (["r1"] if stored else [])
-    assert (machine.directory / "runs.db.snapshots" / "r1").exists() is stored
+    assert [(run.run_id, run.outcome, run.error) for run in coordinator.runs().runs] == (
+        [("r1", Outcome.INTERRUPTED, "its caller was interrupted: KeyboardInterrupt")] if stored else []
+    )
+    assert len(coordinator.events().events) == stored
+    assert not (machine.directory / "runs.db.snapshots" / "r1").exists()
+    assert command.began is False
+
+
+def test_an_interruption_of_the_beginning_ends_no_other_run_under_its_id(machine: Machine) -> None:
+    coordinator = machine.coordinator()
+    first = machine.command(coordinator, intake=Intake(run_id="r1"))
+    first.begin()
+    second = machine.command(coordinator, intake=Intake(run_id="r1"))
+    assert machine.store_fails is not None
+    machine.store_fails.verb, machine.store_fails.times = "begin", 1
+    machine.store_fails.error = KeyboardInterrupt()
+    with pytest.raises(KeyboardInterrupt):
+        second.begin()
+    assert coordinator.run("r1").state is State.RUNNING
+    machine.sleeper.sleep(1)
+    assert sorted(machine.living()) == ["sleep", "sleep-shim"]
+    first.end(Cause.INTERRUPTED)
 
 
 def test_a_command_begins_though_another_removes_the_directory_of_both_folders_at_that_moment(
@@ -288,14 +308,31 @@ def test_a_store_that_is_away_at_the_beginning_leaves_nothing_running(machine: M
 def test_a_command_that_cannot_be_executed_ends_its_run_as_failed(machine: Machine) -> None:
     coordinator = machine.coordinator()
     command = machine.command(coordinator, "cat")
-    with pytest.raises(LaunchFailed):
+    with pytest.raises(LaunchFailed) as failure:
         command.begin()
     machine.sleeper.sleep(1)
     assert machine.living() == []
     [run] = coordinator.runs().runs
+    assert failure.value.happened is Happened.YES
+    assert failure.value.problem.endswith(f"; run {run.run_id!r} is recorded as failed")
+    assert (failure.value.details["run"], failure.value.details["outcome"]) == (run.run_id, "failed")
     assert (run.state, run.outcome, run.epoch) == (State.FINISHED, Outcome.FAILED, 1)
     assert run.error.startswith("it never began: ")
     assert len(coordinator.events().events) == 1
+
+
+def test_a_command_that_cannot_be_executed_says_of_its_run_what_is_stored_of_it(machine: Machine) -> None:
+    coordinator = machine.coordinator()
+    command = machine.command(coordinator, "cat")
+    assert machine.store_fails is not None
+    machine.store_fails.verb, machine.store_fails.times = "finish", 1_000
+    with pytest.raises(LaunchFailed) as failure:
+        command.begin()
+    [run] = coordinator.runs().runs
+    assert run.state is State.RUNNING
+    assert failure.value.happened is Happened.YES
+    assert failure.value.problem.endswith(f"; run {run.run_id!r} is in the store, for recovery to end")
+    assert (failure.value.details["run"], failure.value.details["outcome"]) == (run.run_id, "")
 
 
 def test_a_run_id_that_is_taken_is_refused_and_nothing_of_the_second_runs(machine: Machine) -> None:

@@ -11,12 +11,16 @@ from typing import Any
 from runcoord._coordinator import RunVerbs, instant, lease_of
 from runcoord._core import limits, requests, submission
 from runcoord._core.decide import decide
-from runcoord._core.model import Command, Lease, Run
-from runcoord._core.records import NewProcess, Snapshot, Terms
+from runcoord._core.model import Command, Lease, Run, State
+from runcoord._core.records import NewProcess, RecordedProcess, Role, Snapshot, Terms
 from runcoord._core.values import value
 from runcoord._lookups import present
-from runcoord.errors import VersionConflict
-from runcoord.ports import Change
+from runcoord.errors import RuncoordError, VersionConflict
+from runcoord.ports import BadRow, Change
+
+TYPE_CHECKING = False  # that of typing, the loading of which takes longer than all that is done here
+if TYPE_CHECKING:
+    from runcoord._supervisor.starting import Launched
 
 
 @value
@@ -104,3 +108,21 @@ def begin(verbs: RunVerbs, beginning: Beginning, intake: Intake) -> Begun:
         raise submission.taken(beginning.run_id, key) from error
     verbs.registration.written()
     return Begun(decided.run, lease)
+
+
+def begun_after_all(verbs: RunVerbs, launched: Launched, intake: Intake, sent: float) -> Begun | None:
+    """The run of a :func:`begin`, called at ``sent`` (boottime), that something was thrown into: if it got
+    into the store it is under way there, this owner's, and this command is recorded for it. ``None`` also
+    where the store does not tell."""
+    bad: list[BadRow] = []
+    try:
+        with verbs.store.view("read-run") as view:
+            known = view.command(intake.key or launched.run_id)
+            run = view.run(known.run_id) if known is not None else None
+            if run is None or run.owner != verbs.owner or run.state is not State.RUNNING or run.lease is None:
+                return None
+            recorded = view.records(RecordedProcess, run.run_id, limit=len(Role), bad=bad)
+    except RuncoordError:
+        return None
+    ours = {each.terms.handed_over for each in recorded} == {launched.prepared.line.own}
+    return Begun(run, lease_of(run, sent)) if ours else None

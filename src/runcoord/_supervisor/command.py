@@ -17,18 +17,18 @@ from functools import partial
 
 from runcoord import _spans as spans
 from runcoord._coordinator import RunVerbs
-from runcoord._core.ending import ending_text
 from runcoord._core.model import Outcome, Run
 from runcoord._core.teardown import TeardownReport
 from runcoord._core.texts import message_of
 from runcoord._core.values import field, record, value
 from runcoord._executor import Ended, Execution, ExecutionReport, Executor
 from runcoord._log import INFO, WARNING, Log, say
-from runcoord._supervisor.accepting import Intake, begin
+from runcoord._supervisor.accepting import Intake, begin, begun_after_all
 from runcoord._supervisor.keeping import Keeper
 from runcoord._supervisor.report import Cause, CommandReport
 from runcoord._supervisor.starting import Launched
-from runcoord.errors import RuncoordError, StoreError, WorkCancelled
+from runcoord._supervisor.verdict import Reasons, verdict
+from runcoord.errors import Happened, RuncoordError, StoreError, WorkCancelled
 from runcoord.ports import Ending, Tree
 
 log = Log("runcoord.commands")
@@ -111,41 +111,57 @@ class CommandRun:
         run has ended as failed.
         """
         keeper, launched = self.shop.keeper, self.launched
+        sent = self._now()
         try:
             keeper.make_folder(launched)
             if self.intake.git:
                 keeper.take(launched)
             begun = begin(self.shop.verbs, keeper.beginning(launched), self.intake)
-        except BaseException as error:
-            self.tree.close()
-            keeper.forget_unless_stored(launched, error)
-            raise
-        self._execution = self.shop.executor.adopt(begun.lease, begun.run)
-        try:
+            self._execution = self.shop.executor.adopt(begun.lease, begun.run)
             if self._asked is None:
                 self.tree.open_gate()
                 self.began = True
         except BaseException as error:
-            self._never_began(error)
+            self._broken_off(error, sent)
             raise
         timeout = launched.prepared.timeout
         self._deadline = None if timeout is None else self._now() + timeout
         return begun.run
 
-    def _never_began(self, error: BaseException) -> None:
+    def _broken_off(self, error: BaseException, sent: float) -> None:
+        """End what there is of it. A signal in the very commit leaves a run that nobody here knows of."""
+        keeper, launched = self.shop.keeper, self.launched
+        if self._execution is None and not isinstance(error, Exception):
+            begun = begun_after_all(self.shop.verbs, launched, self.intake, sent)
+            if begun is not None:
+                self._execution = self.shop.executor.adopt(begun.lease, begun.run)
+        if self._execution is None:
+            self.tree.close()
+            keeper.forget_unless_stored(launched, error)
+        elif isinstance(error, Exception):
+            self._never_began(error)
+        else:
+            self.end(Cause.INTERRUPTED, why=f"its caller was interrupted: {type(error).__name__}")
+
+    def _never_began(self, error: Exception) -> None:
+        """Its gate was not opened, and its run is in the store: that ends as failed; ``error`` says so."""
         self.tree.close()
-        outcome = Outcome.FAILED if isinstance(error, Exception) else Outcome.INTERRUPTED
         try:
             self.execution.finish(
-                outcome,
+                Outcome.FAILED,
                 error=f"it never began: {message_of(error)}",
                 teardown=TeardownReport(emptied=True),
                 snapshot=self.shop.keeper.untouched(self.launched, self._run_id),
             )
         except StoreError as failure:
             say(log, WARNING, "outcome not recorded", run=self._run_id, error=str(failure))
-            return
-        self.shop.keeper.forget(self.launched)
+            told, outcome = f"run {self._run_id!r} is in the store, for recovery to end", ""
+        else:
+            self.shop.keeper.forget(self.launched)
+            told, outcome = f"run {self._run_id!r} is recorded as failed", Outcome.FAILED.value
+        if isinstance(error, RuncoordError):
+            error.problem, error.happened = f"{error.problem}; {told}", Happened.YES
+            error.details |= {"run": self._run_id, "outcome": outcome}
 
     # --- under way ---
 
@@ -248,7 +264,8 @@ class CommandRun:
             if teardown is not None:
                 left = len(teardown.left)
                 span.say(processes=teardown.counted, left=left, rounds=teardown.rounds)
-        outcome, text = self._verdict(cause, ending, why)
+        reasons = Reasons(why, self._why(), self._broken, self.launched.prepared.timeout)
+        outcome, text = verdict(cause, ending, reasons)
         report = self._recorded(cause, ending, teardown, outcome, text)
         self._report = report
         self._tell(report)
@@ -276,22 +293,6 @@ class CommandRun:
                 self._pending = thrown  # raised again when everything is done
                 self.tree.hurry()
         return None
-
-    def _verdict(self, cause: Cause, ending: Ending | None, why: str) -> tuple[Outcome, str]:
-        """The outcome to record, and its error."""
-        if cause is Cause.ENDED and ending is not None:
-            if ending.status == 0:
-                return Outcome.COMPLETED, ""
-            return Outcome.FAILED, ending_text(ending.status)
-        if cause is Cause.TIMED_OUT:
-            return Outcome.FAILED, f"timed out after {self.launched.prepared.timeout:g} s"
-        if cause is Cause.STOPPED:
-            return Outcome.STOPPED, why or self._why() or "stopped"
-        if cause is Cause.BROKEN:
-            return Outcome.INTERRUPTED, why or f"what its processes hang on has failed: {self._broken}"
-        if cause is Cause.LEASE_LOST:
-            return Outcome.INTERRUPTED, "its lease was lost"
-        return Outcome.INTERRUPTED, why or self._why() or "runcoord was interrupted"
 
     def _recorded(
         self,

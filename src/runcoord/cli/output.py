@@ -23,7 +23,11 @@ _BEYOND_ASCII = re.compile(r"[^\n\x20-\x7e]")
 _UNBOUNDED_COLUMNS = 1_000_000
 """Width handed to the text engine where there is no terminal: wider than any line."""
 
-CHANGED = {Happened.NO: "nothing was changed", Happened.MAYBE: "it may have happened"}
+CHANGED = {
+    Happened.NO: "nothing was changed",
+    Happened.MAYBE: "it may have happened",
+    Happened.YES: "the run was recorded",
+}
 
 
 class Output:

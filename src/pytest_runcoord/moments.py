@@ -33,6 +33,7 @@ TRANSACTIONS = {
     "postpone": "a failed attempt is recorded",
     "refuse": "a refusal for good is recorded",
     "replay": "a held event is made due again",
+    "import": "imported runs, and folders that were refused, are recorded",
     "prune": "old runs are removed",
     "forget-owner": "an owner that is proved dead, and holds nothing, is removed",
 }

@@ -27,7 +27,7 @@ from runcoord import (
     SweepReport,
     open_coordinator,
 )
-from runcoord.errors import ProcessError, Refused
+from runcoord.errors import ProcessError, Refused, ResultUnreachable
 from runcoord.ports import Counters, Ids
 from runcoord.testing import MemoryData, MemoryStore
 
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from pytest_runcoord.reference_threads import ThreadHelper
 
 STORE_NAME = "runs.db"
+REFUSALS = (Refused, StoreError, ProcessError, ResultUnreachable)
+"""What a scenario may expect by its code."""
 ROOT_ONLY = frozenset(() if getattr(os, "geteuid", int)() == 0 else ("ownership",))
 """What it cannot be asked for here."""
 
@@ -85,7 +87,7 @@ class Reference:
         return ReferenceSession(coordinator, world)
 
     def refusal(self, error: BaseException) -> str | None:
-        return error.code if isinstance(error, Refused | StoreError | ProcessError) else None
+        return error.code if isinstance(error, REFUSALS) else None
 
     def snapshot(self, world: SubjectWorld) -> Snapshot:
         observer = world.shared.get("observer")

@@ -235,6 +235,7 @@ class World(Surroundings):
     ) -> dict[str, Any]:
         """Ask for a sweep, and show its watchers what it wrote, if nobody else did anything meanwhile."""
         self.observe()
+        version = self.homes.version if self.has_homes else 0
         before, rows, ended = self.snapshot(), self.rows_written(), len(self.history.completed)
         values = self.call(incarnation, verb, args or {}, **said)
         after, rows_after = self.snapshot(), self.rows_written()
@@ -248,7 +249,7 @@ class World(Surroundings):
             for watcher in self.sweep_watchers.get(verb, ()):
                 watcher(before, after, wrote)
         if self.has_homes:
-            self.homes.swept(incarnation.owner, verb, args)
+            self.homes.swept(incarnation.owner, verb, args, version)
         return values
 
     def provably_dead(self, owner_id: str, by: str) -> bool:

@@ -16,7 +16,7 @@ from pytest_runcoord.homes.ignoring_case import IgnoringCase
 from pytest_runcoord.homes.outside import Outside
 from pytest_runcoord.homes.plan import HOME, IMPORT, READING, HomePlan, Import
 from pytest_runcoord.homes.probed import ProbedHomes
-from pytest_runcoord.homes.shapes import TOMBSTONE
+from pytest_runcoord.homes.shapes import TOMBSTONE, can_be_id
 from pytest_runcoord.homes.spellings import spelled
 from pytest_runcoord.homes.system import System
 from pytest_runcoord.probed_ports import Probe
@@ -82,8 +82,10 @@ class RunHomes:
             self.homes[name] = made
         self._forests = {name: Forest(home) for name, home in self.homes.items()}
         self._harm: list[Harm] = []
-        self._version = 0
+        self.version = 0
         """How often the scenario has changed something."""
+        self._secrets: tuple[str, ...] = ()
+        self._secrets_of = -1
         self._settled: dict[str, int] = {}
         """The version of each home's last import that ended, by its path."""
 
@@ -103,8 +105,11 @@ class RunHomes:
     @property
     def secrets(self) -> tuple[str, ...]:
         """What was written into folders and must never come up anywhere."""
-        every = (each.secrets for home in self.homes.values() for each in home.folders.values())
-        return tuple({secret for secrets in every for secret in secrets})
+        if self._secrets_of != self.version:
+            every = (each.secrets for home in self.homes.values() for each in home.folders.values())
+            self._secrets = tuple({secret for secrets in every for secret in secrets})
+            self._secrets_of = self.version
+        return self._secrets
 
     # --- what happens to them ---
 
@@ -115,7 +120,7 @@ class RunHomes:
         forest = self._forests[home.real.name]
         self._harm += forest.harm(*folders)
         yield
-        self._version += 1
+        self.version += 1
         forest.remember(*folders)
         self._world.history.add("world", "somebody", what, home=home.real.name)
 
@@ -141,14 +146,15 @@ class RunHomes:
 
     def to_do(self, home: Home, before: Snapshot) -> bool:
         """The same for an import of one home."""
-        if self._settled.get(home.path) != self._version:
+        if self._settled.get(home.path) != self.version:
             return True
         root = str(home.root)
         known = before.runs.keys() | {each.folder for each in before.refused if each.root == root}
         runs = [run for run in before.runs.values() if run.source and run.source["root"] == root]
         events = before.events
         return (
-            any(name not in known for name in self.names(home))
+            any(name not in known for name in self.names(home) if can_be_id(name))
+            or any(name not in before.runs for name in self.reachable(home))
             or any(
                 run.source["state"] == "open" and _is_told(events.get(f"{run.run_id}/finished"))
                 for run in runs
@@ -157,11 +163,11 @@ class RunHomes:
             or (self.prunes and any(run.source and run.source["state"] == "closed" for run in runs))
         )
 
-    def swept(self, owner: str, verb: str, args: Mapping[str, Any] | None) -> None:
-        """A sweep of an owner, or an import, has ended well."""
+    def swept(self, owner: str, verb: str, args: Mapping[str, Any] | None, version: int) -> None:
+        """A sweep of an owner, or an import, has ended well; it began when so much had been changed."""
         own = [each.home for each in self.imports.get(owner, ())] if verb != IMPORT else []
         for home in [*own, *([args["home"]] if args and "home" in args else [])]:
-            self._settled[home] = self._version
+            self._settled[home] = version
 
     def everything(self) -> tuple[Import, ...]:
         """What all owners import by themselves, each home once: what one does who takes over from them."""
@@ -223,6 +229,13 @@ class RunHomes:
             return sorted(os.listdir(home.root))
         except OSError:
             return []
+
+    def store_lost(self) -> None:
+        """The store is gone; what the importer wrote into the folders is all that is known of what it did."""
+        for home in self.homes.values():
+            for name, known in home.folders.items():
+                known.history = known.history or (home.root / name / TOMBSTONE).exists()
+        self.version += 1
 
     def is_history(self, run: str) -> bool:
         """Whether a folder of this run had a tombstone that a step wrote."""

@@ -25,6 +25,7 @@ DEPTH = 100_000
 AGE_SECONDS = 3_600.0
 """How long ago the run of a folder began, where nothing is said."""
 PID = 4_242
+ID_CHARACTERS = 200
 FAR = -1.0e308
 """A time that no calendar has."""
 
@@ -43,6 +44,12 @@ KEPT_SECRET = {
     "password": "correct-horse-battery",
 }
 """The part of a credential that must not come out again, where not the whole of it is secret."""
+
+
+def can_be_id(name: str) -> bool:
+    """Whether a folder of this name can be that of a run. Others may be shown otherwise than they are."""
+    fits = 0 < len(name) <= ID_CHARACTERS and ".." not in name and not any(each in name for each in "/\\")
+    return fits and name.isprintable()
 
 
 def secret_parts() -> tuple[str, ...]:

@@ -144,6 +144,8 @@ class IdleIsFree(Invariant):
         self._ended_owners = 0
         """Owners whose death could be proved by the last sweep; what is stored of newer ones the next one
         removes."""
+        self._forgotten = 0
+        """Owners that were forgotten by the last sweep."""
 
     def sweep(self, before: Snapshot, after: Snapshot, rows: int | None) -> None:
         """One sweep in which nothing else happened."""
@@ -153,8 +155,12 @@ class IdleIsFree(Invariant):
         ended = {
             each.owner_id for each in self.world.incarnations if each.life in (Life.CRASHED, Life.CLOSED)
         }
+        forgotten, before_that_one = self.world.moments.get("after-forget-owner", 0), self._forgotten
+        self._forgotten = forgotten
         busy = (
             self._ended_owners != before_that
+            # Owners of long ago are forgotten also where nobody can prove their death; each of them once.
+            or before_that_one < forgotten <= len(ended)
             # Of owners that hang a sweep looks at few, so that the next one may find who died before.
             or any(run.owner in ended and run != after.runs.get(each) for each, run in before.runs.items())
             or any(run.outcome is not None and run.cleanup == "pending" for run in before.runs.values())

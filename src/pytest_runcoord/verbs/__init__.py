@@ -34,7 +34,13 @@ from pytest_runcoord.verbs import (
     work,
 )
 from pytest_runcoord.vocabulary import Choice, Registry
-from runcoord.errors import StoreError, process_error_codes, refusal_codes, store_error_codes
+from runcoord.errors import (
+    ResultUnreachable,
+    StoreError,
+    process_error_codes,
+    refusal_codes,
+    store_error_codes,
+)
 
 AXES: dict[str, dict[str, str]] = {
     "home": SPELLINGS,
@@ -60,7 +66,8 @@ def build_registry() -> Registry:
         registry.capability(name, says=says)
     for name, says in MOMENTS.items():
         registry.moment(name, says=says)
-    for code in (*refusal_codes(), StoreError.code, *store_error_codes(), *process_error_codes()):
+    others = (StoreError.code, ResultUnreachable.code)
+    for code in (*refusal_codes(), *others, *store_error_codes(), *process_error_codes()):
         registry.refusal(code, says=_meaning(code), excuses=EXCUSES.get(code, ()))
     for name, values in AXES.items():
         registry.axis(

@@ -21,6 +21,8 @@ CALLS = {
     "read-recoverable": "a sweep reads which runs it may recover",
     "read-due": "the next delivery is planned",
     "read-held": "held events are counted",
+    "read-folders": "an import reads which folders are known",
+    "read-untombstoned": "an import reads which folders lack a tombstone",
     "any": "whatever is asked of the store",
 }
 
@@ -149,6 +151,8 @@ def _register_damage(registry: Registry) -> None:
         world.look_away()
         for each in path.parent.glob(f"{path.name}*"):
             each.unlink()
+        if world.has_homes:
+            world.homes.store_lost()
         world.history.add("world", "disk", "lose store")
 
     @registry.step(

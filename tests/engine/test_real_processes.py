@@ -83,7 +83,7 @@ def test_an_expectation_of_a_real_process_that_is_not_so_fails() -> None:
     assert result.verdict is Verdict.FAILED
     assert result.failure is not None
     assert result.failure.kind is FailureKind.EXPECTATION
-    assert result.failure.seen == "running"
+    assert result.failure.seen == "lives"
 
 
 def test_a_run_that_was_completed_over_a_living_tree_is_not_called_clean() -> None:

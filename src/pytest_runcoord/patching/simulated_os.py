@@ -17,9 +17,6 @@ from pytest_runcoord.patching.real_signals import RealSignals
 from pytest_runcoord.processes import Life, SimProcess, SimTable, signal_name
 from runcoord.testing import ManualClock
 
-FIRST_PID = 4_000_001
-"""Simulated pids begin here, where a real system practically never is: what is meant is plain to see."""
-LAST_PID = 4_190_000
 BY = "the test"
 """What the table's watchers call code under test."""
 GROUP_FLAG = 4

@@ -13,7 +13,7 @@ from pytest_runcoord.patching import real_processes
 from pytest_runcoord.patching.guard import KillGuard
 from pytest_runcoord.patching.patched import simulated
 from pytest_runcoord.patching.popen import OWNED, Program, Programs
-from pytest_runcoord.patching.simulated_os import BY, FIRST_PID, LAST_PID, SimulatedOs
+from pytest_runcoord.patching.simulated_os import BY, SimulatedOs
 from pytest_runcoord.processes import Life, SignalSent, SimProcess, SimTable, signal_name
 from pytest_runcoord.processes.plans import Plan, plans_from, plant
 from runcoord.testing import ManualClock
@@ -91,7 +91,7 @@ class ProcessTree:
     def __init__(self, clock: ManualClock, directory: Path) -> None:
         self.clock = clock
         self.guard = KillGuard(before=real_processes.everybody() - real_processes.own_children())
-        self.table = SimTable(clock, pids=(FIRST_PID, LAST_PID))
+        self.table = SimTable(clock)
         self.sent: list[SignalSent] = []
         self.table.signal_watchers.append(self.sent.append)
         self.system = SimulatedOs(self.table, clock, self.guard)

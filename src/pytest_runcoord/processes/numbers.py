@@ -6,10 +6,11 @@ from collections.abc import Iterable
 
 from pytest_runcoord.processes.process import Place, SimProcess
 
-FIRST_PID = 1_001
-"""Pids begin here, so that none of them looks like a system process."""
-LAST_PID = 32_767
-"""The kernel's default on a small machine; numbers begin again after it."""
+FIRST_PID = 4_000_001
+"""Simulated pids begin here, where a real system practically never is: code that signals one past the
+simulation reaches nobody."""
+LAST_PID = 4_190_000
+"""Numbers begin again after it; a real kernel's largest is 4,194,304."""
 
 
 class TableFull(Exception):

@@ -168,6 +168,10 @@ LIBRARY = {
         "runcoord._supervisor.report runcoord._supervisor.git_state "
         "runcoord._processes runcoord._launching.launcher runcoord._launching.orphans runcoord._teardown"
     ),
+    "Importing run folders": (
+        "runcoord._core.run_folders runcoord._core.layouts runcoord._importer.report runcoord._folder_verbs "
+        "runcoord._homes"
+    ),
     "Calls from asyncio, and calls with a bound": "runcoord._async_calls runcoord._bounded",
     "Answers and reports": "runcoord._answers runcoord._recoverer runcoord._outbox",
     "Values": "runcoord._core.model",
@@ -220,9 +224,9 @@ def _source_of(name: str, each: Any) -> Symbol:
     module = getattr(each, "__module__", "")
     if isinstance(each, type) or getattr(each, "__name__", "") == name:
         return module_source(module).symbols[name]
-    # An alias of a type, such as Destination, which does not say where it is from.
-    homes = ("runcoord.ports", "runcoord._core.records")
-    return next(found[name] for home in homes if name in (found := module_source(home).symbols))
+    # An alias of a type, such as Destination, or a value, which do not say where they are from.
+    modules = ("runcoord.ports", "runcoord._core.records", "runcoord._core.layouts")
+    return next(found[name] for each in modules if name in (found := module_source(each).symbols))
 
 
 def _described(name: str, each: Any) -> Iterator[str]:

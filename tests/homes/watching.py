@@ -56,7 +56,7 @@ def watched() -> Iterator[Watch]:
                 return None
             given = real[name](*args, **kwargs)
             if name == "open":
-                path = os.readlink(f"/proc/self/fd/{given}")  # noqa: PTH115
+                path = os.readlink(f"/proc/self/fd/{given}")
                 watch.open[given] = path
                 watch.paths.append(path)
                 if args[1] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC):

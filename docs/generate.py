@@ -179,6 +179,8 @@ LIBRARY = {
     "Errors": "runcoord.errors",
 }
 """Sections of the page, with the modules whose public names they have."""
+PORTS_BESIDE = {"Running commands": ("Membership", "TeardownReport", "ProcessReport")}
+"""Names of ``runcoord.ports`` that are described beside what takes or gives them."""
 
 
 def library_page() -> str:
@@ -200,6 +202,8 @@ def library_page() -> str:
             continue
         for name, each in _by_line(members):
             parts += _described(name, each)
+        for name in PORTS_BESIDE.get(title, ()):
+            parts += _described(name, getattr(runcoord.ports, name))
     for module in (runcoord.ports, runcoord.testing):
         parts += [f"## `{module.__name__}`", markdown(module.__doc__ or "")]
         rest = {name: getattr(module, name) for name in module.__all__ if name not in names}

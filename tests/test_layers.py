@@ -16,7 +16,9 @@ from source_tree import ROOT, SOURCE, Tree, planted, read_tree
 #: Lowest first. Parts on one step are strangers: none imports another. A part is a module or a package with
 #: all that is inside it; ``runcoord`` stands for the file ``runcoord/__init__.py`` alone.
 LADDER: tuple[frozenset[str], ...] = (
-    frozenset({"runcoord.errors", "runcoord._late", "runcoord._spans", "runcoord._version"}),
+    frozenset(
+        {"runcoord.errors", "runcoord._late", "runcoord._paths", "runcoord._spans", "runcoord._version"}
+    ),
     frozenset({"runcoord._core"}),
     frozenset({"runcoord._home_ports", "runcoord._log", "runcoord._process_ports", "runcoord._store_ports"}),
     frozenset({"runcoord.ports"}),

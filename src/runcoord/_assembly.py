@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
 
 from runcoord._bounded import ThreadBounded
 from runcoord._clock import SystemClock, SystemIds, SystemSleeper, new_owner_id
@@ -27,7 +26,11 @@ from runcoord._ticker import Ticker
 from runcoord.errors import InvalidConfiguration
 from runcoord.ports import Bounded, Clock, Destination, Homes, Ports, Processes, Sleeper, Store
 
+TYPE_CHECKING = False  # that of typing, the loading of which takes longer than all that is done here
 if TYPE_CHECKING:
+    from pathlib import Path
+    from typing import Self
+
     from runcoord._cleaning import Cleaner
     from runcoord._importer import Importer
     from runcoord._probing import Probes
@@ -283,9 +286,9 @@ def _checked(destinations: Mapping[str, Destination]) -> dict[str, Destination]:
     return dict(destinations)
 
 
-def _sqlite_path(url: str | Path) -> Path:
-    if isinstance(url, Path):
-        return url
+def _sqlite_path(url: str | Path) -> str:
+    if isinstance(url, os.PathLike):
+        return os.fspath(url)
     if not isinstance(url, str):
         raise InvalidConfiguration(
             f"{url!r} names no store", remedy=f"Use a file path or {SQLITE_SCHEME}PATH.", url=repr(url)
@@ -299,4 +302,4 @@ def _sqlite_path(url: str | Path) -> Path:
         )
     if not path:
         raise InvalidConfiguration("the store's path is empty", remedy="Name a file.", url=url)
-    return Path(path)
+    return path

@@ -120,6 +120,8 @@ def test_a_store_without_permission_is_named(place: Place) -> None:
         (["--report", "/nowhere/r.json"], "the report cannot be written to '/nowhere/r.json'"),
         (["--task", "x" * 2_000], "task"),
         (["--run-id", "a/b"], "run_id"),
+        (["--run-id", "."], "run_id"),
+        (["--run-id", ".."], "run_id"),
     ],
 )
 def test_an_option_that_makes_no_sense_is_named(place: Place, options: list[str], said: str) -> None:
@@ -339,3 +341,18 @@ def test_with_processes_of_others_hidden_nothing_is_left_running(place: Place, h
     done = behind(place, mounts, "run", "--grace", "1", "--", "sh", "-c", tree)
     assert done.code == 3, done.err
     assert place.alive() == {}
+
+
+@pytest.mark.parametrize("run_id", [".", "..", "../..", "a/../.."])
+def test_an_id_that_names_a_directory_removes_nothing_of_it(place: Place, run_id: str) -> None:
+    """The directory of a run that is refused is removed with all that is in it."""
+    assert place.run("true").code == 0
+    beside = place.store.with_name("not-ours")
+    beside.write_text("kept")
+    others = place.store.with_name(f"{place.store.name}.snapshots") / "another-run" / "file"
+    others.parent.mkdir(parents=True)
+    others.write_text("kept")
+    done = place.run("touch", "executed", options=["--run-id", run_id])
+    assert (done.code, "is not usable as an id" in done.said[0]) == (125, True)
+    assert (beside.read_text(), others.read_text(), len(place.runs())) == ("kept", "kept", 1)
+    assert not (place.work / "executed").exists()

@@ -17,7 +17,6 @@ import sqlite3
 import threading
 import weakref
 from collections.abc import Callable
-from urllib.parse import quote
 
 from runcoord._core.values import value
 from runcoord._stores.failures import translated
@@ -214,7 +213,7 @@ class Connections:
         return forked_in_use(self.path)
 
     def _connected(self) -> sqlite3.Connection:
-        uri = f"file:{quote(os.fsencode(self.path))}?mode=rw"
+        uri = f"file:{_quoted(os.fsencode(self.path))}?mode=rw"
         try:
             # Transactions are begun by hand; the wait for locks is ours; one thread uses it at a time.
             connection = sqlite3.connect(
@@ -233,6 +232,14 @@ class Connections:
             connection.close()
             raise
         return connection
+
+
+_UNQUOTED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-~/")
+
+
+def _quoted(path: bytes) -> str:
+    """As :func:`urllib.parse.quote` has it, without the time that loading it takes."""
+    return "".join(chr(each) if each in _UNQUOTED else f"%{each:02X}" for each in path)
 
 
 def _never_deallocated(connection: object) -> None:

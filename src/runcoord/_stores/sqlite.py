@@ -12,9 +12,9 @@ import sqlite3
 import stat
 import threading
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TypeVar
 
+from runcoord._paths import joined
 from runcoord._stores import migrations as schema
 from runcoord._stores import statements
 from runcoord._stores.connections import Connections, Place, Tuning
@@ -25,6 +25,10 @@ from runcoord._stores.waiting import LockWait, at_random
 from runcoord._stores.writing import SqliteTransaction
 from runcoord.errors import StoreDamaged, StoreError, StoreFull, StoreReadOnly, StoreUnavailable
 from runcoord.ports import Clock, Counters, Sleeper
+
+TYPE_CHECKING = False  # that of typing, the loading of which takes longer than all that is done here
+if TYPE_CHECKING:
+    from pathlib import Path
 
 T = TypeVar("T")
 
@@ -68,9 +72,9 @@ class SqliteStore:
             assert connection is not None
             found = self._looked(connection)
             if found.empty:
-                _require_no_content(Path(self.path))
+                _require_no_content(self.path)
                 if not create:
-                    raise _missing(Path(self.path))
+                    raise _missing(self.path)
             if schema.outstanding(found, self.path, known):
                 self._migrate(connection, known, found)
         finally:
@@ -164,66 +168,67 @@ have the new file open already when its creator closes it."""
 
 def _placed(path: Path | str, create: bool) -> Place:
     """The file, by a path that is independent of a later change of directory; created if missing."""
-    given = path if isinstance(path, Path) else Path(path)
-    if not given.name or "\0" in str(given):
+    given = joined(os.fspath(path))
+    directory, name = os.path.split(given)
+    if name in ("", os.curdir) or "\0" in given:
         raise _unusable(given, "names no file")
     try:
-        place = Path(os.path.realpath(given.parent), given.name)
+        place = os.path.join(os.path.realpath(directory), name)
         with _creating:
             found = _found(place, create)
     except (OSError, RuntimeError) as error:  # RuntimeError: symbolic links in a circle, before Python 3.13
         raise _file_error(error, given) from error
-    return Place(str(place), found.st_dev, found.st_ino)
+    return Place(place, found.st_dev, found.st_ino)
 
 
-def _found(place: Path, create: bool) -> os.stat_result:
+def _found(place: str, create: bool) -> os.stat_result:
     try:
-        found = place.stat()
+        found = os.stat(place)
     except FileNotFoundError:
         if not create:
             raise _missing(place) from None
-        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        os.makedirs(os.path.dirname(place), mode=0o700, exist_ok=True)
         os.close(os.open(place, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
-        return place.stat()
+        return os.stat(place)
     if not stat.S_ISREG(found.st_mode):
         raise _unusable(place, "is a directory" if stat.S_ISDIR(found.st_mode) else "is not a regular file")
     return found
 
 
-def _require_no_content(path: Path) -> None:
+def _require_no_content(path: str) -> None:
     """SQLite takes a file of a few bytes for an empty one, and would write over it."""
-    size = path.stat().st_size
+    size = os.stat(path).st_size
     if 0 < size < DATABASE_HEADER_BYTES:
         raise StoreDamaged(
             f"the file is not an SQLite database: {path}",
             remedy="Name another path; this file was left as it is.",
-            path=str(path),
+            path=path,
             size=size,
         )
 
 
-def _missing(path: Path) -> StoreUnavailable:
+def _missing(path: str) -> StoreUnavailable:
     return StoreUnavailable(
         f"there is no store at {path}",
         remedy="Check the path. A store is created by the first program that opens it to submit runs.",
-        path=str(path),
+        path=path,
     )
 
 
-def _unusable(path: Path, what: str) -> StoreUnavailable:
-    return StoreUnavailable(f"{str(path)!r} {what}", remedy="Name a file for the store.", path=str(path))
+def _unusable(path: str, what: str) -> StoreUnavailable:
+    return StoreUnavailable(f"{path!r} {what}", remedy="Name a file for the store.", path=path)
 
 
-def _file_error(error: Exception, path: Path) -> StoreError:
+def _file_error(error: Exception, path: str) -> StoreError:
     number = error.errno if isinstance(error, OSError) else None
     if number in {errno.EACCES, errno.EPERM, errno.EROFS}:
         return StoreReadOnly(
             f"the store cannot be created or read: {path} ({error})",
             remedy="Check the permissions of the file and its directory, or name another path.",
-            path=str(path),
+            path=path,
         )
     if number in {errno.ENOSPC, errno.EDQUOT}:
-        return StoreFull(f"the disk is full: {path} ({error})", remedy="Free some space.", path=str(path))
+        return StoreFull(f"the disk is full: {path} ({error})", remedy="Free some space.", path=path)
     return StoreUnavailable(
-        f"the store cannot be opened: {path} ({error})", remedy="Check the path.", path=str(path)
+        f"the store cannot be opened: {path} ({error})", remedy="Check the path.", path=path
     )

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 from runcoord._core.teardown import Scope
 
+TYPE_CHECKING = False  # that of typing, the loading of which takes longer than all that is done here
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from runcoord._supervisor.preparing import VariableNames
     from runcoord._supervisor.report import CommandReport
     from runcoord._supervisor.running import Supervisor

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from runcoord._supervisor.paths import joined
+from runcoord._paths import joined
 
 TYPE_CHECKING = False  # that of typing, the loading of which takes longer than all that is done here
 if TYPE_CHECKING:

@@ -6,8 +6,6 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 from runcoord import _spans as spans
 from runcoord._coordinator import RunVerbs
@@ -22,6 +20,7 @@ from runcoord._supervisor.starting import Launched
 from runcoord._supervisor.tidying import remove, tidy
 from runcoord.errors import Happened, LaunchFailed, ProbeFailed, RuncoordError
 
+TYPE_CHECKING = False  # that of typing, the loading of which takes longer than all that is done here
 if TYPE_CHECKING:  # without a checkout nothing of git is loaded
     from runcoord._supervisor.git_state import GitReport
 
@@ -58,7 +57,7 @@ class Keeper:
             raise LaunchFailed(
                 f"the directory of the run cannot be made: {launched.folder} ({error.strerror})",
                 remedy="Check that the directory of the store can be written.",
-                path=str(launched.folder),
+                path=launched.folder,
             ) from None
 
     def take(self, launched: Launched) -> None:
@@ -88,7 +87,7 @@ class Keeper:
             depth=prepared.admission.depth,
             processes=processes,
             terms=Terms(prepared.scope, prepared.grace, launched.last_words, prepared.line.own),
-            snapshot=str(launched.folder) if launched.saved is not None else "",
+            snapshot=launched.folder or "" if launched.saved is not None else "",
         )
 
     # --- afterwards ---
@@ -112,7 +111,7 @@ class Keeper:
         """What the store is to know of the git state of a command that never began: nothing was changed."""
         if launched.saved is None or launched.folder is None:
             return None
-        return Snapshot(run_id, str(launched.folder), SnapshotState.RESTORED)
+        return Snapshot(run_id, launched.folder, SnapshotState.RESTORED)
 
     def compare(self, launched: Launched) -> Kept:
         """How the git state differs; nothing is written."""
@@ -141,14 +140,14 @@ class Keeper:
                 return Kept(problems=(f"git: could not {what}: {message_of(error)}",))
             report = GitReport(found)
             span.say(clean=report.clean)
-        return Kept(report if report.clean else GitReport(found, str(launched.folder)))
+        return Kept(report if report.clean else GitReport(found, launched.folder or ""))
 
     def snapshot_of(self, launched: Launched, run_id: str, report: GitReport | None) -> Snapshot | None:
         """What the store is to know of the git state afterwards."""
         if report is None or launched.folder is None:
             return None
         state = SnapshotState.RESTORED if report.clean else SnapshotState.REFUSED
-        return Snapshot(run_id, str(launched.folder), state, json_of(report.document()))
+        return Snapshot(run_id, launched.folder, state, json_of(report.document()))
 
     def forget_unless_stored(self, launched: Launched, error: BaseException) -> None:
         """The same for a run that did not get into the store; where that is unknown recovery may need it.
@@ -174,23 +173,27 @@ class Keeper:
         if launched.folder is None:
             return
         remove(launched.folder)
-        tidy(self._verbs, launched.folder.parent)
+        tidy(self._verbs, os.path.dirname(launched.folder))
 
 
-def _make(folder: Path) -> None:
+def _make(folder: str) -> None:
     """The directory around it goes with the last of the folders in it, which may be just now."""
     for _ in range(FOLDER_TRIES):
         with contextlib.suppress(FileNotFoundError):
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            os.makedirs(folder, mode=0o700, exist_ok=True)
             return
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    os.makedirs(folder, mode=0o700, exist_ok=True)
 
 
 def _below_git(directory: str) -> bool:
     """Whether ``.git`` is there, or above: without it there is no checkout, and what tells more need not be
     loaded."""
-    place = Path(os.path.realpath(directory))
-    return any(os.path.lexists(each / ".git") for each in (place, *place.parents))
+    place = os.path.realpath(directory)
+    while not os.path.lexists(os.path.join(place, ".git")):
+        place, below = os.path.dirname(place), place
+        if place == below:
+            return False
+    return True
 
 
 def _identity(read: Callable[[], Identity]) -> Identity:

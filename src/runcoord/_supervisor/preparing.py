@@ -20,7 +20,7 @@ from runcoord._core.values import field, value
 from runcoord._core.variables import require_variable
 from runcoord._git.environment import scrubbed
 from runcoord._log import WARNING, Log, say
-from runcoord._supervisor.paths import joined
+from runcoord._paths import joined
 from runcoord.errors import (
     CommandNotExecutable,
     CommandNotFound,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 from runcoord._coordinator import RunVerbs
 from runcoord._core.teardown import Scope
@@ -17,6 +16,10 @@ from runcoord._supervisor.report import CommandReport
 from runcoord._supervisor.starting import Launched, launch
 from runcoord.errors import InvalidRequest
 from runcoord.ports import Launcher
+
+TYPE_CHECKING = False  # that of typing, the loading of which takes longer than all that is done here
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 class Supervisor:

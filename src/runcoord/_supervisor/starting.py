@@ -13,8 +13,6 @@ from runcoord._supervisor.preparing import Prepared
 
 TYPE_CHECKING = False  # that of typing, the loading of which takes longer than all that is done here
 if TYPE_CHECKING:  # without a checkout nothing of git is loaded
-    from pathlib import Path
-
     from runcoord._git.values import GitSnapshot
     from runcoord.ports import Launcher, Tree
 
@@ -29,31 +27,31 @@ class Launched:
     run_id: str
     """The id that its run is to have."""
     tree: Tree
-    place: str | None
+    folder: str | None
     """Directory where its git state is written down, and how it ended when nobody can be told. ``None``:
     nowhere, the store is no file."""
     saved: GitSnapshot | None = None
     """The git state before, once it was written down; ``None`` outside of a checkout."""
 
     @property
-    def folder(self) -> Path | None:
-        """The directory."""
-        from pathlib import Path
-
-        return Path(self.place) if self.place is not None else None
-
-    @property
     def last_words(self) -> str:
-        return _last_words(self.place)
+        return _last_words(self.folder)
 
 
 def launch(prepared: Prepared, launcher: Launcher, run_id: str, folders: str | None) -> Launched:
     """Start it, gate closed. Raises :class:`~runcoord.errors.LaunchFailed`; then nothing is running."""
-    named = run_id if len(run_id) <= MAX_ID_CHARACTERS and "/" not in run_id else prepared.line.own
-    place = os.path.join(folders, named) if folders is not None else None
-    tree = launcher.launch(prepared.launch_order(_last_words(place)))
-    return Launched(prepared, run_id, tree, place)
+    # An id that will be refused must not name a directory: it is removed with all that is in it.
+    named = run_id if _names_an_entry(run_id) else prepared.line.own
+    folder = os.path.join(folders, named) if folders is not None else None
+    tree = launcher.launch(prepared.launch_order(_last_words(folder)))
+    return Launched(prepared, run_id, tree, folder)
 
 
-def _last_words(place: str | None) -> str:
-    return os.path.join(place, LAST_WORDS) if place is not None else ""
+def _names_an_entry(name: str) -> bool:
+    """Whether it is the name of one entry of a directory, and of nothing around or above it."""
+    plain = name.isprintable() and "/" not in name and "\\" not in name
+    return plain and 0 < len(name) <= MAX_ID_CHARACTERS and name not in (os.curdir, os.pardir)
+
+
+def _last_words(folder: str | None) -> str:
+    return os.path.join(folder, LAST_WORDS) if folder is not None else ""

@@ -237,7 +237,8 @@ def _described(name: str, each: Any) -> Iterator[str]:
     found = _source_of(name, each)
     yield f"### `{name}`"
     if not isinstance(each, type):
-        yield f"`{found.signature}`"
+        if found.signature:
+            yield f"`{found.signature}`"
         yield markdown(found.doc, paragraphs=True)
         return
     yield markdown(found.doc, paragraphs=True)

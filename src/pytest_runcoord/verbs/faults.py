@@ -31,6 +31,7 @@ def register(registry: Registry) -> None:
     """Register the verbs of this group."""
     _register_store_faults(registry)
     _register_damage(registry)
+    _register_loss(registry)
     _register_destinations(registry)
 
 
@@ -137,6 +138,21 @@ def _register_damage(registry: Registry) -> None:
         world.history.add("world", "disk", "lose row", run=step.args["run"])
 
     @registry.step(
+        "second_opener",
+        group="store",
+        says="Another process opens the store and reads everything, which answers 'look'; nothing else.",
+        capability="sqlite",
+        example="second_opener",
+    )
+    def second_opener(world: World, step: Step) -> None:
+        incarnation = world.open(f"reader-{step.line}")
+        world.answers["look"] = world.call(incarnation, "look", {})
+        world.close_owner(incarnation.owner)
+        world.changed = True
+
+
+def _register_loss(registry: Registry) -> None:
+    @registry.step(
         "lose_store",
         group="store",
         says="The store is gone, with all that was in it; nobody has it open.",
@@ -154,19 +170,6 @@ def _register_damage(registry: Registry) -> None:
         if world.has_homes:
             world.homes.store_lost()
         world.history.add("world", "disk", "lose store")
-
-    @registry.step(
-        "second_opener",
-        group="store",
-        says="Another process opens the store and reads everything, which answers 'look'; nothing else.",
-        capability="sqlite",
-        example="second_opener",
-    )
-    def second_opener(world: World, step: Step) -> None:
-        incarnation = world.open(f"reader-{step.line}")
-        world.answers["look"] = world.call(incarnation, "look", {})
-        world.close_owner(incarnation.owner)
-        world.changed = True
 
 
 def _register_destinations(registry: Registry) -> None:

@@ -83,7 +83,8 @@ def errors_page() -> str:
     return page(
         "Errors",
         "All are in `runcoord.errors` and derive from `RuncoordError`, which has `problem` (what is "
-        "wrong, with the offending value), `remedy` (what to do), `happened` (`no`, `maybe`, or `yes`: see `LaunchFailed`), "
+        "wrong, with the offending value), `remedy` (what to do), `happened` (`no`, `maybe`, or `yes`: see "
+        "`LaunchFailed`), "
         "`details` (the offending values as plain JSON types) and `code`. The code is what a scenario "
         "names as `refused`, and what `--json` prints; it stays what it is. A `RuncoordError` pickles.",
         "## Refusals",

@@ -20,7 +20,15 @@ LADDER: tuple[frozenset[str], ...] = (
         {"runcoord.errors", "runcoord._late", "runcoord._paths", "runcoord._spans", "runcoord._version"}
     ),
     frozenset({"runcoord._core"}),
-    frozenset({"runcoord._home_ports", "runcoord._log", "runcoord._process_ports", "runcoord._store_ports"}),
+    frozenset(
+        {
+            "runcoord._home_ports",
+            "runcoord._keys",
+            "runcoord._log",
+            "runcoord._process_ports",
+            "runcoord._store_ports",
+        }
+    ),
     frozenset({"runcoord.ports"}),
     frozenset(
         {

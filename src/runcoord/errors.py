@@ -189,8 +189,8 @@ class SignalDenied(ProcessError):
 class LaunchFailed(ProcessError):
     """A command could not be started. Nothing of it is running.
 
-    Where only the system could tell that, its run is in the store by then: ``happened`` is yes, and the details
-    name the run and its outcome, which is empty when that could not be recorded.
+    Where only the system could tell that, its run is in the store by then: ``happened`` is yes, and the
+    details name the run and its outcome, which is empty when that could not be recorded.
     """
 
     code = "launch-failed"

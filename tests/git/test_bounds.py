@@ -42,6 +42,24 @@ def test_few_git_processes_are_started(main: Place, tmp_path: Path) -> None:
     assert counted.restored(snapshot).git_processes == started() == 4  # read, written, where, status
 
 
+def test_no_key_of_the_terminal_reaches_a_git_that_is_being_started(main: Place, tmp_path: Path) -> None:
+    """It is in the caller's group until it has a session; a stop there would stand still with the caller."""
+    seen, real = tmp_path / "seen", shutil.which("git")
+    program = (  # a shell would clear its mask
+        f"#!{sys.executable} -IS\n"
+        "import os, signal, sys\n"
+        f"with open({str(seen)!r}, 'a') as file:\n"
+        "    print(*map(int, signal.pthread_sigmask(signal.SIG_BLOCK, [])), file=file)\n"
+        f"os.execv({real!r}, ['git', *sys.argv[1:]])\n"
+    )
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [])
+    with_program(main, "git", program).snapshot()
+    assert seen.exists()
+    for line in seen.read_text().splitlines():
+        assert {signal.SIGTSTP, signal.SIGINT, signal.SIGQUIT} <= {*map(int, line.split())}
+    assert signal.pthread_sigmask(signal.SIG_BLOCK, []) == before
+
+
 def test_two_more_processes_for_each_worktree(main: Place) -> None:
     for name in ("a", "b", "c"):
         main.worktree(name)

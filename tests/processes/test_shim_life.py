@@ -154,6 +154,18 @@ def test_a_tree_that_was_let_go_is_not_torn_down_from_here_any_more(grove: Grove
     assert closed.tear_down(5).emptied, "its gate was never opened, and its shim is gone"
 
 
+def test_an_interpreter_that_cannot_be_executed_is_no_matter_of_limits(
+    grove: Grove, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    order, program = grove.order("true"), tmp_path / "python"
+    program.touch(mode=0o644)
+    monkeypatch.setattr(sys, "executable", str(program))
+    with pytest.raises(LaunchFailed, match="Permission denied") as failure:
+        ShimLauncher().launch(order)
+    assert failure.value.remedy == f"Check that the Python interpreter can be executed: {program}"
+    await_nothing_left(order.cookie)
+
+
 def test_the_waiting_command_and_its_shim_carry_the_cookie(grove: Grove) -> None:
     order = grove.order("sh", "-c", "true")
     tree = ShimLauncher().launch(order)

@@ -18,6 +18,7 @@ from pathlib import Path
 from runcoord._core import limits
 from runcoord._core.values import field, record, value
 from runcoord._git.environment import for_questions
+from runcoord._keys import ALL_KEYS, held_back
 
 #: What keeps a question from running programs of the repository's config: no hooks, no monitor of its files.
 _QUIET = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.untrackedCache=keep")
@@ -92,15 +93,16 @@ class Git:
         if time.monotonic() >= self._end:
             return Answer(None, problem=f"git was not asked: {limits.GIT_SECONDS:g} s were over")
         try:
-            process = subprocess.Popen(
-                [self._program, *arguments],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                cwd=directory,
-                env=self._environ | extra,
-                start_new_session=True,  # so that its own children can be ended with it
-            )
+            with held_back(ALL_KEYS):  # until it is in a session of its own, where no key reaches it
+                process = subprocess.Popen(
+                    [self._program, *arguments],
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    cwd=directory,
+                    env=self._environ | extra,
+                    start_new_session=True,  # so that its own children can be ended with it
+                )
         except (OSError, ValueError) as error:
             return Answer(None, problem=f"git could not be started: {error}")
         self.processes += 1

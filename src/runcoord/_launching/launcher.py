@@ -6,19 +6,18 @@ import contextlib
 import errno
 import fcntl
 import os
-import signal
 import subprocess
 import sys
 
 from runcoord import _shim
 from runcoord._core.limits import SHIM_END_SECONDS
 from runcoord._core.lineage import COOKIE_VARIABLE
+from runcoord._keys import STOP_KEY, held_back
 from runcoord._launching.channel import Channel
 from runcoord.errors import LaunchFailed
 
 TYPE_CHECKING = False  # that of typing, the loading of which takes longer than all that is done here
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from socket import socketpair
 
     from runcoord._core.launch_order import LaunchOrder
@@ -59,7 +58,7 @@ class ShimLauncher:
                 terminal.close()
             raise LaunchFailed(
                 f"the process that the run was to hang on cannot be started: {error.strerror}",
-                remedy="Look at the limits of this process (ulimit -a).",
+                remedy=_remedy(error.errno),
                 errno=error.errno,
             ) from error
         return self._tree(order, channel, process, terminal)
@@ -95,6 +94,12 @@ def _terminal() -> Terminal | None:
     return Terminal.open()
 
 
+def _remedy(number: int | None) -> str:
+    if number in (errno.EACCES, errno.EPERM, errno.ENOENT, errno.ENOEXEC):
+        return f"Check that the Python interpreter can be executed: {sys.executable}"
+    return "Look at the limits of this process (ulimit -a)."
+
+
 def _started(order: LaunchOrder, mode: str) -> tuple[Channel, subprocess.Popen[bytes]]:
     ours, theirs = socketpair()
     try:
@@ -103,7 +108,7 @@ def _started(order: LaunchOrder, mode: str) -> tuple[Channel, subprocess.Popen[b
             far = _moved(theirs.fileno())
             try:
                 command = [sys.executable, "-I", "-S", START, str(far), mode]
-                with _unstopped():
+                with held_back(STOP_KEY):
                     process = subprocess.Popen(command, env=_environment(order), pass_fds=(far,))
             finally:
                 os.close(far)
@@ -114,17 +119,6 @@ def _started(order: LaunchOrder, mode: str) -> tuple[Channel, subprocess.Popen[b
         ours.close()
         theirs.close()
     return channel, process
-
-
-@contextlib.contextmanager
-def _unstopped() -> Iterator[None]:
-    """A child that the stop key catches between its vfork and its exec would leave this process waiting for
-    it, which cannot be stopped then. This one stops afterwards; the shim begins with the key blocked."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTSTP})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _moved(end: int) -> int:

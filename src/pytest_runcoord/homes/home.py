@@ -58,6 +58,9 @@ class Home:
     denied: set[tuple[str, str]] = field(default_factory=set)
     """Folder and file that may not be read; without a file the folder, without both the root."""
     aside: int = 0
+    """How much was moved aside."""
+    root_aside: int = 0
+    """Which of it was the root; 0 when it is in its place."""
     _modes: dict[Path, int] = field(default_factory=dict)
 
     @property
@@ -148,13 +151,15 @@ class Home:
         else:
             target = root if to == "itself" else root.with_name("nowhere")
         self._clear(root, keep)
+        self.root_aside = self.aside if keep else 0
         if to != "nothing":
             root.symlink_to(target)
 
     def put_back(self) -> None:
         """The root that was moved aside is there again."""
         self._clear(self.root, keep=False)
-        self._aside(self.aside).rename(self.root)
+        self._aside(self.root_aside).rename(self.root)
+        self.root_aside = 0
 
     def swap(self, run: str, part: str, shape: str = "good") -> Path:
         """Put another one of the same kind in the place of a part; what was there is moved aside."""

@@ -116,6 +116,8 @@ def _register_roots(registry: Registry) -> None:
     )
     def put_root_back(world: World, step: Step) -> None:
         home = home_of(world, step.args)
+        if not home.root_aside:
+            raise ScenarioMistake("nothing was moved aside", "Write 'remove_root' above this step.")
         with world.homes.change("the root is put back", home):
             home.put_back()
 

@@ -288,6 +288,15 @@ def test_too_many_live_runs_of_a_lineage_are_refused(place: Place) -> None:
 # --- the same again ------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("options", [["--key", ""], ["--key="], ["--run-id", ""]])
+def test_an_empty_key_or_run_id_is_refused_and_nothing_is_executed(place: Place, options: list[str]) -> None:
+    done = place.run(*shell("touch executed"), options=options)
+    assert done.code == 125
+    assert "it is empty. Give it a value, or leave the option out." in done.err
+    assert not (place.work / "executed").exists()
+    assert not place.store.exists()
+
+
 def test_a_key_that_was_used_is_not_run_again(place: Place) -> None:
     first = place.run(*shell("echo once >> out"), options=["--key", "k"])
     again = place.run(*shell("echo once >> out"), options=["--key", "k"])

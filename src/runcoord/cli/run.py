@@ -66,11 +66,14 @@ def _attributes(option: Option) -> dict[str, Any]:
     kinds = {
         Kind.LENGTH: LENGTH,
         Kind.STORED: UTF8,
+        Kind.NAMED: UTF8,
         Kind.COUNT: click.IntRange(option.least),
         Kind.CHOICE: click.Choice(option.choices),
     }
     if option.kind in kinds:
         attributes["type"] = kinds[option.kind]
+    if option.kind is Kind.NAMED:
+        attributes["callback"] = _not_empty
     if option.default is not None:
         attributes["default"] = option.default
     if option.metavar is not None:
@@ -78,6 +81,14 @@ def _attributes(option: Option) -> dict[str, Any]:
     if option.shown:
         attributes["show_default"] = True
     return attributes
+
+
+def _not_empty(ctx: click.Context, parameter: click.Parameter, text: str) -> str:
+    """The text of an option that was given, or its default."""
+    assert parameter.name is not None
+    if not text and ctx.get_parameter_source(parameter.name) is click.core.ParameterSource.COMMANDLINE:
+        raise click.BadParameter("it is empty. Give it a value, or leave the option out.")
+    return text
 
 
 @click.command(

@@ -129,7 +129,9 @@ def _meant(option: Option, text: str) -> Any:
         return int(text)
     if option.kind is Kind.CHOICE and text not in option.choices:
         raise NotPlain
-    if option.kind is Kind.STORED:
+    if option.kind is Kind.NAMED and not text:
+        raise NotPlain
+    if option.kind in (Kind.STORED, Kind.NAMED):
         try:
             text.encode()
         except UnicodeEncodeError:

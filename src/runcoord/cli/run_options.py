@@ -18,6 +18,8 @@ class Kind(enum.Enum):
     """Whatever the system took, such as the name of a file."""
     STORED = enum.auto()
     """Text that can be stored."""
+    NAMED = enum.auto()
+    """The same, and not empty: a script whose variable is not set must not lose what it relies on."""
     LENGTH = enum.auto()
     """A length of time."""
     COUNT = enum.auto()
@@ -76,8 +78,8 @@ OPTIONS = (
     ),
     Option("task", ("--task",), Kind.STORED, "What it is about.  [default: the command line]", default=""),
     Option("agent", ("--agent",), Kind.STORED, "Who does the work.", default=""),
-    Option("run_id", ("--run-id",), Kind.STORED, "Its id.  [default: a new one]", default="", metavar="ID"),
-    Option("key", ("--key",), Kind.STORED, "Idempotency key: the same key is run once.", default=""),
+    Option("run_id", ("--run-id",), Kind.NAMED, "Its id.  [default: a new one]", default="", metavar="ID"),
+    Option("key", ("--key",), Kind.NAMED, "Idempotency key: the same key is run once.", default=""),
     Option(
         "destination",
         ("--destination",),

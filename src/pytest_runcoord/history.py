@@ -106,7 +106,7 @@ class History:
         ]
 
 
-HIDDEN = frozenset({"body", "payload", "handle", "serial"})
+HIDDEN = frozenset({"body", "payload", "handle", "serial", "depth_name", "maximum_name"})
 MAX_DETAIL_CHARACTERS = 160
 """Characters of detail in one line of a report."""
 

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from runcoord._stores import statements
+from runcoord._stores import folder_statements, statements
+from runcoord._stores.paging import BothWays
 from runcoord._stores.sqlite import SqliteStore
 from runcoord.ports import Change, Deadline, EventState, State, View
 from runcoord.testing import ManualClock
@@ -202,7 +203,7 @@ def test_recovering_some_of_many_writes_the_rows_of_some(tmp_path: Path) -> None
 EVERY_PARAMETER = dict.fromkeys(
     [
         *("after", "any", "boot", "boottime", "cap", "last", "limit", "lineage", "owner", "pending"),
-        *("run_id", "sending", "state", "states", "wall", "without"),
+        *("root", "run_id", "sending", "state", "states", "wall", "without"),
     ],
     1,
 )
@@ -216,7 +217,7 @@ SORTING = {
 """They sort what they find in an index, of which there is little; the others find it in their order."""
 
 
-def texts_of(listed: str | statements.BothWays) -> list[str]:
+def texts_of(listed: str | BothWays) -> list[str]:
     return [listed] if isinstance(listed, str) else [listed.oldest_first, listed.newest_first]
 
 
@@ -229,7 +230,7 @@ def test_every_list_statement_uses_its_index_whatever_the_statistics_say(
             with behind(tmp_path / "store") as connection:
                 connection.execute("ANALYZE")
         with store.view("plans") as view:
-            for listed, indices in statements.PLANS.items():
+            for listed, indices in {**statements.PLANS, **folder_statements.PLANS}.items():
                 for statement in texts_of(listed):
                     rows = view._connection.execute(f"EXPLAIN QUERY PLAN {statement}", EVERY_PARAMETER)
                     plan = [row[3] for row in rows]
@@ -244,7 +245,8 @@ def test_every_list_statement_uses_its_index_whatever_the_statistics_say(
 
 
 def test_every_list_statement_is_in_the_table_of_plans() -> None:
-    named = [each for name, each in vars(statements).items() if name[0].isalpha()]
-    lists: set[str | statements.BothWays] = {each for each in named if isinstance(each, statements.BothWays)}
+    both = {**vars(statements), **vars(folder_statements)}
+    named = [each for name, each in both.items() if name[0].isalpha()]
+    lists: set[str | BothWays] = {each for each in named if isinstance(each, BothWays)}
     lists |= {text for text in named if isinstance(text, str) and "INDEXED BY" in text}
-    assert lists == set(statements.PLANS)
+    assert lists == {*statements.PLANS, *folder_statements.PLANS}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from runcoord._core.evolving import evolved
@@ -25,19 +25,36 @@ NO_DESTINATION = "no destination"
 _encode = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False).encode
 
 
+def _kept_encoder() -> Callable[[Any], str]:
+    """The same for plain values without circles, made once: ``JSONEncoder`` makes an encoder for every call,
+    which takes as long as it takes to encode an event."""
+    make = getattr(json.encoder, "c_make_encoder", None)
+    text = getattr(json.encoder, "c_encode_basestring", None)
+    if make is None or text is None:
+        return _encode
+    parts = make(None, None, text, None, ":", ",", True, False, False)
+    return lambda document: "".join(parts(document, 0))
+
+
+encode_plain = _kept_encoder()
+
+
 def canonical_json(value: Any) -> str:
     """JSON text with sorted keys and no spaces. ``ValueError`` or ``TypeError`` for what JSON cannot say."""
     return _encode(value)
 
 
-def finished_event(run: Run, now: Instant, *, claimed_by: str = "", claim_seconds: float = 0.0) -> Event:
+def finished_event(
+    run: Run, now: Instant, *, claimed_by: str = "", claim_seconds: float = 0.0, held: str = ""
+) -> Event:
     """The terminal event of a finished run, the same keys whoever ended it.
 
-    With ``claimed_by`` the first delivery attempt already belongs to that owner, which saves a commit.
+    With ``claimed_by`` the first delivery attempt already belongs to that owner, which saves a commit. With
+    ``held``, a reason, it waits for the operator.
     """
     spec = run.spec
     started, finished = run.started_at, run.finished_at
-    body = _encode(
+    body = encode_plain(
         {
             "run": run.run_id,
             "kind": "run.finished",
@@ -62,7 +79,12 @@ def finished_event(run: Run, now: Instant, *, claimed_by: str = "", claim_second
             "elapsed": max(0.0, finished - started) if started is not None and finished is not None else None,
         }
     )
-    return _event(f"{run.run_id}/finished", run, EventKind.FINISHED, body, now, claimed_by, claim_seconds)
+    event_id = f"{run.run_id}/finished"
+    if held:
+        due = Deadline.after(now, 0.0)
+        told = (EventKind.FINISHED, spec.destination, body, now.wall, EventState.HELD, due)
+        return Event(event_id, run.run_id, *told, reason=held)
+    return _event(event_id, run, EventKind.FINISHED, body, now, claimed_by, claim_seconds)
 
 
 def _cleanup(cleanup: Cleanup | None) -> dict[str, Any]:

@@ -298,6 +298,10 @@ FOLDER_PAGE = 512
 """Names that are compared with the store at a time."""
 KNOWN_FOLDERS_READ = 2_048
 """Known folders that are read from the store at a time, also where as many vanished between two names."""
+FOLDERS_READ_AT_ONCE = 128
+"""New folders that are read, then understood, then written: half a batch of runs with their events."""
+MAX_STATE_FILES_BYTES = 4 * 2**20
+"""Contents of such folders that are held at a time; beyond it fewer are."""
 MAX_IMPORTED_HOMES = 100
 """Homes that one coordinator imports: each costs every sweep a look."""
 IMPORT_BATCH = 256

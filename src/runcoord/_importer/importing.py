@@ -17,7 +17,7 @@ from runcoord._core.texts import storable
 from runcoord._core.values import field, record, value
 from runcoord._home_ports import FolderRefused, Homes, OpenRoot, RefusalKind
 from runcoord._importer.closing import Closer
-from runcoord._importer.reading import FolderReader
+from runcoord._importer.reading import FolderReader, Said
 from runcoord._importer.report import ImportReport
 from runcoord._importer.saving import Saver
 from runcoord._log import WARNING, Log, say
@@ -137,7 +137,7 @@ class _Pass:
         self._store, self._clock = store, clock
         self._root, self._folders, self._report = root, folders, report
         self._bounds, self._progress = bounds, progress
-        self._reader = FolderReader(root, folders, lambda: instant(clock))
+        self._reader = FolderReader(root, folders, instant(clock))
         self._saver = Saver(store, root.path, report, clock.wall)
         self._closer = Closer(store, root, folders, self._saver, report, bounded=bounds is not None)
         self._taken = 0
@@ -318,6 +318,7 @@ class _Pass:
             except FolderRefused as refused:
                 mark = f"!{refused.kind}"
                 self._refuse(name, mark, refused.kind.value, refused.reason)
+                self._report.known -= 1  # each folder counts once
             if mark != marks[name]:
                 self._report.note_changed(name)
                 self._saver.notice(name, mark=mark)
@@ -338,24 +339,32 @@ class _Pass:
     # --- new folders ---
 
     def _read(self, names: list[str], known: dict[str, KnownFolder]) -> str | None:
-        before = ""
-        for name in names:
-            if before and self._over():
-                return before
-            before = name
-            self._taken += 1
-            flooded = bool(self._folders.fallback) and self._routed >= limits.ROUTED_IMPORTS_PER_SWEEP
-            found = self._reader.read(name, flooded=flooded)
-            remembered = known.get(name)
-            if not isinstance(found, RefusedFolder):
-                self._routed += found.event is not None
-                self._saver.add_imported(found, was_refused=remembered is not None)
-                continue
-            self._report.note_refused(found)
-            if remembered is None or (found.mark, found.kind, found.reason) != (
-                remembered.mark,
-                remembered.kind,
-                remembered.reason,
-            ):
-                self._saver.add_refused(found)
+        """Read folders, up to the bounds. Gives the one after which it stopped, if it did."""
+        done = 0
+        self._reader.now = instant(self._clock)
+        for some in self._reader.read(names):
+            for found in some:
+                name = found.name if isinstance(found, RefusedFolder) else found.files.name
+                if isinstance(found, RefusedFolder):
+                    self._refused(found, known.get(name))
+                else:
+                    self._found(found, was_refused=name in known)
+            done += len(some)
+            self._taken += len(some)
+            if done < len(names) and self._over():
+                return names[done - 1]
         return None
+
+    def _found(self, said: Said, *, was_refused: bool) -> None:
+        flooded = bool(self._folders.fallback) and self._routed >= limits.ROUTED_IMPORTS_PER_SWEEP
+        imported = self._reader.made(said, flooded=flooded)
+        self._routed += imported.event is not None
+        self._saver.add_imported(imported, was_refused=was_refused)
+
+    def _refused(self, folder: RefusedFolder, before: KnownFolder | None) -> None:
+        self._report.note_refused(folder)
+        if before is not None:
+            was, now = (before.kind, before.reason), (folder.kind, folder.reason)
+            if was == now and (before.mark == folder.mark or folder.kind in _PASSING):
+                return
+        self._saver.add_refused(folder)

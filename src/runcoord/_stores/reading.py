@@ -23,6 +23,7 @@ from runcoord._store_ports import R
 from runcoord._stores import records, rows, statements
 from runcoord._stores.connections import Connections, Link, forked_in_use
 from runcoord._stores.failures import BINDING_ERRORS, is_bad_text, is_locked, translated
+from runcoord._stores.paging import BothWays
 from runcoord._stores.rows import Decoder, Row
 from runcoord._stores.waiting import LockWait
 from runcoord.errors import StoreError, UndecodableRow, UnknownRun
@@ -44,7 +45,7 @@ class _Page:
     limit: int
 
     def bounds(self) -> dict[str, object]:
-        """The parameters of :class:`~runcoord._stores.statements.BothWays`."""
+        """The parameters of :class:`~runcoord._stores.paging.BothWays`."""
         if not self.newest_first:
             return {"after": self.after, "limit": self.limit}
         return {"last": self.after - 1 if self.after else _HIGHEST_SEQ, "limit": self.limit}
@@ -218,7 +219,7 @@ class SqliteView:
             )
         return int(found[0][0])
 
-    def _page_of(self, listed: statements.BothWays, page: _Page, **more: object) -> list[Row]:
+    def _page_of(self, listed: BothWays, page: _Page, **more: object) -> list[Row]:
         text = listed.newest_first if page.newest_first else listed.oldest_first
         return self._rows(text, {**page.bounds(), **more})
 

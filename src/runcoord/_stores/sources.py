@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from runcoord._core.events import encode_plain
 from runcoord._core.sources import Claims, KeptResult, Source, SourceState
 from runcoord._core.values import names_of
 
-_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 _CLAIMS = names_of(Claims)
 
 
@@ -25,7 +25,7 @@ def source_text(source: Source) -> str:
         document["below"] = source.below
     if source.notes:
         document["notes"] = source.notes
-    return _encode(document)
+    return encode_plain(document)
 
 
 def source_from(root: str, text: str | None, mark: str | None, state: str | None) -> Source:

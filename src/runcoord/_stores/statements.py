@@ -17,9 +17,8 @@ sorter each (an empty sweep 380 us instead of 14).
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
 
-from runcoord._core.values import value
+from runcoord._stores.paging import BothWays, both_ways, merged_both_ways
 from runcoord._stores.rows import (
     COMMAND_COLUMNS,
     EVENT_CHANGING,
@@ -42,39 +41,6 @@ def marks(count: int) -> str:
 
 def settings(columns: list[str]) -> str:
     return ", ".join(f"{column} = ?" for column in columns)
-
-
-@value
-class BothWays:
-    """A list by ``seq``, a page at a time: of rows above ``:after``, or down from ``:last``."""
-
-    oldest_first: str
-    newest_first: str
-
-
-def _both_ways(*parts: str) -> BothWays:
-    """The list of what one ``SELECT`` finds, or of what several find. Each ends where the page's bound
-    belongs."""
-
-    def text(bound: str, order: str) -> str:
-        if len(parts) == 1:
-            return f"{parts[0]} {bound} ORDER BY seq{order} LIMIT :limit"
-        return f"SELECT * FROM ({_union(parts, bound)}) ORDER BY +seq{order} LIMIT :limit"
-
-    return _with_bounds(text)
-
-
-def _merged_both_ways(*parts: str) -> BothWays:
-    """The same of several that each find their rows in the list's order: merged as they come, not sorted."""
-    return _with_bounds(lambda bound, order: f"{_union(parts, bound)} ORDER BY seq{order} LIMIT :limit")
-
-
-def _union(parts: Sequence[str], bound: str) -> str:
-    return " UNION ALL ".join(f"{part} {bound}" for part in parts)
-
-
-def _with_bounds(text: Callable[[str, str], str]) -> BothWays:
-    return BothWays(text("seq > :after", ""), text("seq <= :last", " DESC"))
 
 
 _RUN, _EVENT = names(RUN_COLUMNS), names(EVENT_COLUMNS)
@@ -124,16 +90,16 @@ _ACCEPTED = f"{_LIVE} AND state = 'accepted' AND lease_boot IS NULL AND lease_bo
 _ACCEPTED_WITH_BOOT = f"{_LIVE} AND state = 'accepted' AND lease_boot >= ''"
 _ACCEPTED_WITH_TIME = f"{_LIVE} AND state = 'accepted' AND lease_boot IS NULL AND lease_boottime >= -1e999"
 #: All runs.
-RUNS_ALL = _both_ways(f"SELECT seq, {_RUN} FROM runs NOT INDEXED WHERE")
+RUNS_ALL = both_ways(f"SELECT seq, {_RUN} FROM runs NOT INDEXED WHERE")
 #: Accepted runs.
-RUNS_ACCEPTED = _both_ways(f"SELECT seq, {_RUN} FROM runs {_ACCEPTED} AND")
+RUNS_ACCEPTED = both_ways(f"SELECT seq, {_RUN} FROM runs {_ACCEPTED} AND")
 #: Claimed or running runs; costs what is leased.
-RUNS_LEASED = _both_ways(f"SELECT seq, {_RUN} FROM runs {_LIVE} AND state = :state AND")
+RUNS_LEASED = both_ways(f"SELECT seq, {_RUN} FROM runs {_LIVE} AND state = :state AND")
 #: Finished runs; most runs are, so the table is walked.
-RUNS_FINISHED = _both_ways(f"SELECT seq, {_RUN} FROM runs NOT INDEXED WHERE state = 'finished' AND")
+RUNS_FINISHED = both_ways(f"SELECT seq, {_RUN} FROM runs NOT INDEXED WHERE state = 'finished' AND")
 #: Runs whose state is none of ours, or contradicts their lease; they belong to every list, so that nobody
 #: overlooks them.
-RUNS_UNKNOWN = _both_ways(
+RUNS_UNKNOWN = both_ways(
     f"SELECT seq, {_RUN} FROM runs {_UNKNOWN} AND",
     f"SELECT seq, {_RUN} FROM runs {_ACCEPTED_WITH_BOOT} AND",
     f"SELECT seq, {_RUN} FROM runs {_ACCEPTED_WITH_TIME} AND",
@@ -241,24 +207,24 @@ WHERE {_RUNLESS} AND delivered_at < :wall AND {_NO_MEMBERS} ORDER BY delivered_a
 _UNDELIVERED = "INDEXED BY events_waiting WHERE state IN ('pending', 'sending')"
 _PARKED = "INDEXED BY events_parked WHERE state <> 'pending' AND state <> 'sending' AND state <> 'delivered'"
 #: All events.
-EVENTS_ALL = _both_ways(f"SELECT {_EVENT} FROM events NOT INDEXED WHERE")
+EVENTS_ALL = both_ways(f"SELECT {_EVENT} FROM events NOT INDEXED WHERE")
 #: Events of one run, of any state or of those in a JSON array.
 _OF_RUN = (
     "run_id = :run_id AND (:any OR state IN (SELECT value FROM json_each(:states))"
     f" OR state NOT IN ({_KNOWN_EVENT_STATES})) AND"
 )
-EVENTS_OF_RUN = _merged_both_ways(
+EVENTS_OF_RUN = merged_both_ways(
     f"SELECT {_EVENT} FROM events WHERE {_USUAL.format(':run_id')} AND {_OF_RUN}",
     f"SELECT {_EVENT} FROM events INDEXED BY events_of_run WHERE {_UNUSUAL} AND {_OF_RUN}",
 )
 #: Pending events, or those being sent; costs what waits.
-EVENTS_WAITING = _both_ways(f"SELECT {_EVENT} FROM events {_UNDELIVERED} AND state = :state AND")
+EVENTS_WAITING = both_ways(f"SELECT {_EVENT} FROM events {_UNDELIVERED} AND state = :state AND")
 #: Held events; costs what is held.
-EVENTS_HELD = _both_ways(f"SELECT {_EVENT} FROM events {_PARKED} AND state = 'held' AND")
+EVENTS_HELD = both_ways(f"SELECT {_EVENT} FROM events {_PARKED} AND state = 'held' AND")
 #: Delivered events; most events are, so the table is walked.
-EVENTS_DELIVERED = _both_ways(f"SELECT {_EVENT} FROM events NOT INDEXED WHERE state = 'delivered' AND")
+EVENTS_DELIVERED = both_ways(f"SELECT {_EVENT} FROM events NOT INDEXED WHERE state = 'delivered' AND")
 #: Events whose state is none of ours; they belong to every list.
-EVENTS_UNKNOWN = _both_ways(
+EVENTS_UNKNOWN = both_ways(
     f"SELECT {_EVENT} FROM events {_PARKED} AND state < 'held' AND",
     f"SELECT {_EVENT} FROM events {_PARKED} AND state > 'held' AND",
 )
@@ -329,11 +295,12 @@ INSERT_RUN = f"INSERT INTO runs ({names(SUBMITTED_COLUMNS)}) VALUES ({marks(len(
 #: Only while the version is still the one that was loaded.
 UPDATE_RUN = f"UPDATE runs SET {settings(RUN_CHANGING)} WHERE run_id = ? AND version = ?"
 INSERT_COMMAND = f"INSERT INTO commands ({names(COMMAND_COLUMNS)}) VALUES ({marks(len(COMMAND_COLUMNS))})"
-INSERT_EVENT = (
-    f"INSERT INTO events ({names(EVENT_COLUMNS)})"
-    " VALUES (max(ifnull((SELECT max(seq) FROM events), 0), (SELECT last_event FROM removed)) + 1,"
-    f" {marks(len(EVENT_FIXED) + len(EVENT_CHANGING))})"
-)
+_NEXT_EVENT = "max(ifnull((SELECT max(seq) FROM events), 0), (SELECT last_event FROM removed)) + 1"
+_EVENT_VALUES = marks(len(EVENT_FIXED) + len(EVENT_CHANGING))
+INSERT_EVENT = f"INSERT INTO events ({_EVENT}) VALUES ({_NEXT_EVENT}, {_EVENT_VALUES})"
+#: The number of the next event, for whoever writes many of them and numbers them.
+NEXT_EVENT = f"SELECT {_NEXT_EVENT}"
+INSERT_NUMBERED_EVENT = f"INSERT INTO events ({_EVENT}) VALUES (?, {_EVENT_VALUES})"
 UPDATE_EVENT = f"UPDATE events SET {settings(EVENT_CHANGING)} WHERE event_id = ?"
 #: A group is written as a whole when a member joins or ends.
 UPSERT_GROUP = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import errno
 import json
 import os
@@ -83,6 +84,15 @@ def await_nothing_left(cookie: str) -> None:
     while not nothing_is_left(cookie):
         assert time.monotonic() < until, open_processes().scan(Membership(cookie=cookie), 5.0)
         os.sched_yield()
+
+
+def hold_still(pid: int) -> None:
+    """Stop a process as a debugger does, so that continuing it changes nothing."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
+    for request in (0x4206, 0x4207):  # PTRACE_SEIZE, PTRACE_INTERRUPT
+        if libc.ptrace(request, pid, None, None) < 0:
+            pytest.skip(f"processes cannot be traced here: {os.strerror(ctypes.get_errno())}")
 
 
 # --- the gate --------------------------------------------------------------------------------------
@@ -542,11 +552,23 @@ def test_a_run_whose_shim_is_killed_after_the_command_still_tells_its_status(gro
     assert tree.tear_down(0).emptied
 
 
+def test_a_shim_that_was_stopped_is_continued_and_costs_a_teardown_no_more_than_that(grove: Grove) -> None:
+    tree = grove.shell(f"(setsid sh -c 'echo escapee $$ > $EARS; {SLEEP}' &); {SLEEP}", "escapee")
+    pin = open_processes().open(tree.shim)
+    pin.signal(signal.SIGSTOP)
+    began = time.monotonic()
+    report = tree.tear_down(0)
+    assert time.monotonic() - began < 5
+    assert (report.emptied, report.problems) == (True, ())
+    assert grove.ears.living() == []
+    pin.close()
+
+
 @pytest.mark.soak
 def test_a_shim_that_does_not_answer_is_killed_and_the_run_torn_down_without_it(grove: Grove) -> None:
     tree = grove.shell(f"(setsid sh -c 'echo escapee $$ > $EARS; {SLEEP}' &); {SLEEP}", "escapee")
     pin = open_processes().open(tree.shim)
-    pin.signal(signal.SIGSTOP)
+    hold_still(tree.shim.pid)
     began = time.monotonic()
     report = tree.tear_down(0)
     assert time.monotonic() - began < 40

@@ -30,6 +30,9 @@ if TYPE_CHECKING:  # loaded for a run whose shim is gone
 
 STOP_LOOK_SECONDS = 0.5
 """How often it is looked whether the shim was stopped, on a terminal only: what no event tells."""
+CONTINUE_SECONDS = 1.0
+"""How often a shim that tears down is continued: somebody may have stopped it, and no event tells that. So
+each stop costs a teardown this at most."""
 
 
 class ShimTree:
@@ -208,6 +211,9 @@ class ShimTree:
     def _continue_the_shim(self) -> None:
         if self._terminal is not None:
             self._process.send_signal(signal.SIGCONT)  # our child; nothing is sent when it was reaped
+        elif self._pids is not None and (shim := self._pins.get(self._pids[0])) is not None:
+            with contextlib.suppress(ProcessError):
+                shim.signal(signal.SIGCONT)
 
     def _ending_without_shim(self) -> Ending:
         leader = self._pins.get(self._pids[1]) if self._pids else None
@@ -231,7 +237,6 @@ class ShimTree:
         if self._closed:
             raise ProcessGone("the tree was closed, so its shim tears it down and nobody is told how")
         self._take_terminal_back()
-        self._continue_the_shim()
         if self._asked_until is None:
             self._asked_until = time.monotonic() + grace + KILL_SECONDS + 2 * SCAN_SECONDS + REPORT_SECONDS
         # Each time: an exception may have lost the answer. Asked twice, the shim tears down once.
@@ -244,16 +249,15 @@ class ShimTree:
             if self._hurry and not hurried:
                 hurried = True
                 self._channel.say({"do": "hurry"})
-            self._hear(left)
+            self._continue_the_shim()  # one that was stopped answers nobody, and ends nobody
+            self._hear(min(left, CONTINUE_SECONDS))
         if self._report is None:
             self._report = self._torn_down_without_shim(grace)
         return self._report
 
     def _torn_down_without_shim(self, grace: float) -> TeardownReport:
         if self._pids is None:
-            return TeardownReport(
-                emptied=True
-            )  # the command was never forked, or its gate closed with the shim
+            return TeardownReport(emptied=True)  # no command was forked, or its gate closed with the shim
         if self._orphans is None:
             from runcoord._bounded import ThreadBounded
             from runcoord._launching.orphans import Orphans

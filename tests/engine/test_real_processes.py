@@ -236,6 +236,15 @@ def test_the_reason_is_told_where_the_system_permits_no_namespace(
 
     monkeypatch.setattr(stage, "_the_zygote", impossible)
     assert "Operation not permitted" in unavailable(tmp_path)
-    result = run(scenario("  - crash: gw1", "  - process: child"))
-    assert result.verdict is Verdict.SKIPPED
-    assert "Operation not permitted" in (result.skipped or "")
+    launches = """
+steps:
+  - open: gw1
+  - submit: r1
+  - claim: r1
+  - spawn: {run: r1, process: child, shim: true}
+axes: {tier: [real]}
+"""
+    for text in (scenario("  - crash: gw1", "  - process: child"), launches):
+        result = run(text)
+        assert result.verdict is Verdict.SKIPPED, result.failure
+        assert "Operation not permitted" in (result.skipped or "")

@@ -56,6 +56,7 @@ def _register_starting(registry: Registry) -> None:
         terms = {name: step.args[name] for name in ("grace", "scope") if step.args[name] is not None}
         plan = plan_of(step.args, label)
         if step.args["shim"]:
+            world.processes.seat(incarnation)  # says when nobody can be started here
             world.processes.programs[label] = plan
             if isinstance(step.args["shim"], str):
                 world.processes.shim_names[label] = step.args["shim"]

@@ -1,7 +1,7 @@
 """``python benchmarks [NAME ...]``: print the ratios that the project promises, measured here and now.
 
-Names: start, verbs, recovery, folders, teardown, plugin, loading; all of them by default. Nothing is asserted:
-a clock is no judge on a shared machine. Growth is asserted by counting, in the tests.
+Names: start, verbs, recovery, folders, teardown, plugin, loading; all of them by default. Nothing is
+asserted: a clock is no judge on a shared machine. Growth is asserted by counting, in the tests.
 """
 
 from __future__ import annotations

@@ -23,6 +23,7 @@ KEYS = {
     "audits": "run_id || '/' || round",
     "teardowns": "run_id || '/' || number",
     "snapshots": "run_id",
+    "refused_folders": "root || '/' || folder",
 }
 
 

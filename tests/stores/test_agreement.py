@@ -16,10 +16,27 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from runcoord._core import deliveries, requests, submission
 from runcoord._core.decide import decide
 from runcoord._core.events import digest_event, group_event
+from runcoord._core.folders import read_state, read_tombstone
+from runcoord._core.importing import imported_run
+from runcoord._core.layouts import RUN_FOLDERS
 from runcoord._stores.connections import Tuning
 from runcoord._stores.sqlite import SqliteStore
 from runcoord.errors import Refused, VersionConflict
-from runcoord.ports import Change, Command, Event, EventState, Group, Lease, Outcome, Run, Spec, State, View
+from runcoord.ports import (
+    Change,
+    Command,
+    Event,
+    EventState,
+    Group,
+    Lease,
+    Outcome,
+    RefusedFolder,
+    Run,
+    SourceState,
+    Spec,
+    State,
+    View,
+)
 from runcoord.testing import CountingIds, ManualClock, MemoryStore
 
 from .sqlite_files import opened
@@ -62,6 +79,13 @@ def answers(view: View, clock: ManualClock) -> dict[str, Any]:
         "runless before": [view.runless_before(wall, 3) for wall in (now.wall, math.inf)],
         "load runs": view.load_runs([run.run_id for run in reversed(runs)] + ["nobody"], []),
         "load events": view.load_events([each.event_id for each in reversed(events)], []),
+        "known folders": [
+            view.known_folders("/home/runs", after, "\U0010ffff", limit)
+            for after, limit in (("", 999), (middle, 2))
+        ],
+        "refused folders": [view.refused_folders(limit=2), view.refused_folders(limit=999)],
+        "known runs": view.known_runs([*(run.run_id for run in runs), "nobody"]),
+        "undelivered": view.undelivered_runs([*(run.run_id for run in runs), "nobody"]),
         "of a run": [view.events(run_id=middle, newest_first=way, limit=9) for way in (False, True)],
     }
     for owner in ("ann", "bob", "nobody"):
@@ -178,6 +202,40 @@ class TwoStores(RuleBasedStateMachine):
         known = self.look(lambda view: view.group(group))
         joins = Group(group, size, destination) if group and known is None else None
         self.save(Change(run=run, command=command, group=joins))
+
+    # --- run folders ---
+
+    @rule(to=st.sampled_from(["", "chat"]), fate=st.sampled_from(["", "completed", "odd", "no word"]))
+    def import_a_folder(self, to: str, fate: str) -> None:
+        run_id, now = self.ids.new("old"), self.clock.now()
+        said = f'{{"id":"{run_id}","parent_session":"x","pid":7}}'.encode()
+        state = read_state(said, run_id, RUN_FOLDERS, str, now.wall)
+        grave = f'{{"outcome":"{fate}","died":{now.wall - 200}}}' if fate != "no word" else "{}"
+        tombstone = read_tombstone(grave.encode(), RUN_FOLDERS, str, now.wall) if fate else None
+        made = imported_run(
+            state, tombstone, root="/home/runs", mark="m", result=None, now=now, fallback=to, below="runs"
+        )
+        self.save(Change(run=made.run, new_events=(made.event,) if made.event else ()))
+
+    @rule(pick=PICK, state=st.sampled_from(SourceState), mark=TEXT)
+    def look_at_a_folder_again(self, pick: int, state: SourceState, mark: str) -> None:
+        runs = [run for run in self.look(lambda view: view.runs(limit=999)) if run.source is not None]
+        if runs:
+            run = runs[pick % len(runs)]
+            source = replace(run.source, state=state, mark=mark)
+            self.outdated.append(run)
+            self.save(Change(before=run, run=replace(run, version=run.version + 1, source=source)))
+
+    @rule(name=st.sampled_from(["bad-1", "bad-2", "old-1"]), mark=TEXT, forget=st.booleans())
+    def refuse_a_folder(self, name: str, mark: str, forget: bool) -> None:
+        if not forget:
+            self.save(Change(refused=(RefusedFolder("/home/runs", name, mark, "link", "a link", 1.0),)))
+            return
+        for store in (self.sqlite, self.memory):
+            with store.transaction("forget") as tx:
+                tx.remove_refused("/home/runs", [name])
+
+    # --- the life of a run ---
 
     @rule(pick=PICK, owner=OWNERS, seconds=SECONDS)
     def claim(self, pick: int, owner: str, seconds: float) -> None:

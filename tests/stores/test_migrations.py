@@ -8,11 +8,14 @@ from pathlib import Path
 import pytest
 
 from runcoord._stores.connections import Tuning
-from runcoord._stores.migrations import MIGRATIONS, Migration
+from runcoord._stores.migrations import MIGRATIONS, Migration, apply
+from runcoord._stores.rows import SUBMITTED_COLUMNS, encode_run
 from runcoord._stores.sqlite import open_sqlite
-from runcoord.errors import StoreDamaged, StoreError
+from runcoord.errors import StoreDamaged, StoreError, StoreTooNew
+from runcoord.ports import Change
 from runcoord.testing import ManualClock
-from runcoord.testing.contract_case import life
+from runcoord.testing.contract_case import finished, life
+from runcoord.testing.contract_folders import ROOT, imported
 
 from .sqlite_files import WAL, behind, opened, opened_for_real
 
@@ -45,6 +48,36 @@ def test_an_older_store_is_migrated_once_and_keeps_its_rows(tmp_path: Path) -> N
     with store.view("look") as view:
         assert view.run("r1")
     store.close()
+    assert path.read_bytes() == before
+
+
+def test_a_store_of_the_first_schema_is_opened_and_takes_imported_runs_beside_its_own(tmp_path: Path) -> None:
+    path, clock = tmp_path / "store.sqlite", ManualClock()
+    with behind(path) as connection:
+        connection.execute("BEGIN")
+        apply(connection, MIGRATIONS[:1])
+        names = ", ".join(SUBMITTED_COLUMNS)
+        marks = ", ".join("?" * len(SUBMITTED_COLUMNS))
+        old = finished("r1", 1.0)
+        connection.execute(f"INSERT INTO runs ({names}) VALUES ({marks})", encode_run(old))
+        connection.execute("COMMIT")
+    store = opened(path, clock)
+    with store.transaction("import") as tx:
+        tx.save([Change(run=imported("r2"))])
+    with store.view("look") as view:
+        assert view.runs(limit=9) == [old, imported("r2")]
+        assert [each.name for each in view.known_folders(ROOT, "", "z", 9)] == ["r2"]
+        assert view.finished_before(9.0, 9) == ["r1"]
+    store.close()
+    assert version_of(path) == MIGRATIONS[-1].number
+
+
+def test_a_store_of_this_schema_is_refused_by_a_program_of_the_first_one(tmp_path: Path) -> None:
+    path = tmp_path / "store.sqlite"
+    opened(path).close()
+    before = path.read_bytes()
+    with pytest.raises(StoreTooNew, match="nothing was touched"):
+        opened(path, migrations=MIGRATIONS[:1])
     assert path.read_bytes() == before
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from runcoord.testing.contract_bad_rows import BadRowContract
 from runcoord.testing.contract_events import EventsContract
+from runcoord.testing.contract_folders import FoldersContract
 from runcoord.testing.contract_processes import ProcessesOfRunsContract
 from runcoord.testing.contract_pruning import PruningContract
 from runcoord.testing.contract_runs import RunsContract
@@ -25,6 +26,7 @@ class StoreContract(
     EventsContract,
     ProcessesOfRunsContract,
     PruningContract,
+    FoldersContract,
     BadRowContract,
 ):
     """Everything that the coordinator relies on. Fill in ``make_store`` and ``plant``."""

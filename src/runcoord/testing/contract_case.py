@@ -49,8 +49,9 @@ class StoreCase:
         The suite spoils ``state``, ``outcome``, ``epoch``, ``owner``, ``lease_boottime`` and ``cleanup`` of
         ``runs``, ``state`` and ``kind`` of ``events``, ``content_hash`` of ``commands``, ``size`` of
         ``groups``, ``since`` of ``owners``, ``role`` of ``processes``, ``at`` of ``audits``, ``report`` of
-        ``teardowns`` and ``state`` of ``snapshots``. The key of a row of a run that can have several is the
-        run's id, a slash, and the row's number.
+        ``teardowns``, ``state`` of ``snapshots``, ``seen_at`` of ``refused_folders``, and ``source`` of
+        ``runs``. The key of a row of a run that can have several is the run's id, a slash, and the row's
+        number; that of a refused folder its root, a slash, and its name.
         """
         raise NotImplementedError
 

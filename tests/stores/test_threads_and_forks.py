@@ -192,6 +192,43 @@ def test_a_block_that_is_dropped_without_being_left_gives_up_its_lock(tmp_path: 
     assert open_files(path) == 0
 
 
+def test_a_block_that_another_thread_leaves_is_over_for_the_one_that_began_it(tmp_path: Path) -> None:
+    store = opened(tmp_path / "store")
+    block = store.view("look")
+
+    def work(worker: Worker) -> None:
+        block.__enter__()
+        worker.pause()
+        write(store, "r1")
+
+    worker = Worker(work)
+    assert worker.reached.wait(PATIENCE)
+    block.__exit__(None, None, None)
+    worker.finish()
+    assert worker.error is None
+    assert run_ids(store) == ["r1"]
+    store.close()
+
+
+def test_threads_are_not_shut_out_by_a_block_that_an_ended_thread_never_left(tmp_path: Path) -> None:
+    store = opened(tmp_path / "store")
+    left_open = []
+
+    def begin(_: Worker) -> None:
+        block = store.view("look")
+        block.__enter__()
+        left_open.append(block)
+
+    for _ in range(3):  # their identifiers are given again
+        worker = Worker(begin)
+        worker.finish()
+        assert worker.error is None
+    assert run_ids(store) == []
+    assert len(left_open) == 3
+    left_open.clear()
+    store.close()
+
+
 def test_closing_waits_for_nobody_and_a_transaction_that_is_under_way_is_finished(tmp_path: Path) -> None:
     path = tmp_path / "store"
     store = opened(path)

@@ -54,14 +54,28 @@ def best_journal(version: tuple[int, ...]) -> str:
     return "wal" if fixed else _ROLLBACK_JOURNAL
 
 
+class _Seat:
+    """One thread of one store."""
+
+    __slots__ = ("user",)
+
+    def __init__(self) -> None:
+        self.user: Callable[[], object | None] = _nobody
+        """Whose block the thread is in; somebody who is gone has left it."""
+
+
+def _nobody() -> None:
+    """No block is under way."""
+
+
 class Link:
     """A connection, held by the block that uses it. One that ends without giving it back closes it: Ctrl-C in
     the middle of leaving can do that, and nobody else is to wait for its lock."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.connection: sqlite3.Connection | None = connection
-        self.thread = 0
-        """The identifier of the thread whose block it is used in."""
+        self.seat: _Seat | None = None
+        """Where the block is that uses it."""
         self.inherited = False
         """This process was forked while its parent used it: gone here, neither closed nor rolled back."""
         self._pid = os.getpid()
@@ -143,8 +157,7 @@ class Connections:
         self.path = place.path
         self._set_up = set_up
         self._closed = False
-        self._users: dict[int, Callable[[], object | None]] = {}
-        """Whose block each thread is in, by the thread's identifier."""
+        self._threads = threading.local()
         self.counters = Counters()
         """What all threads have done through this store."""
         with _forking:
@@ -160,20 +173,21 @@ class Connections:
         Raises :class:`~runcoord.errors.StoreUnavailable` when the store is closed, or was in use by another
         thread when this process was forked; ``RuntimeError`` when this thread is in a block of it already.
         """
-        file, thread = self._file, threading.get_ident()
+        file = self._file
+        seat: _Seat | None = getattr(self._threads, "seat", None)
+        if seat is None:
+            seat = self._threads.seat = _Seat()
         with file.lock:
             if self._closed or file.pid != os.getpid() or self.path in _unusable_here:
                 raise self._unusable()
-            before = self._users.get(thread)
-            if before is not None and before() is not None:
+            if seat.user() is not None:
                 raise RuntimeError("a transaction or view of this store is open already in this thread")
             link = file.idle.pop() if file.idle else None
         if link is None:
             link = Link(self._connected())
             with file.lock:
                 file.links.add(link)
-        link.thread = thread
-        self._users[thread] = weakref.ref(user)
+        link.seat, seat.user = seat, weakref.ref(user)
         return link
 
     def give_back(
@@ -185,7 +199,8 @@ class Connections:
         """
         file = self._file
         with file.lock:
-            self._users.pop(link.thread, None)
+            if link.seat is not None:
+                link.seat.user = _nobody
             if spoiled or len(file.idle) >= MAX_IDLE or (self._closed and not file.stores):
                 link.close()
             elif link.connection is not None:

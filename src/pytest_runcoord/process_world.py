@@ -198,10 +198,10 @@ class ProcessWorld:
 
     def provable_deaths(self, incarnations: list[Incarnation]) -> int:
         """How many of them have ended where another one is, or was."""
+        places = [self._place(each) for each in incarnations]
         return sum(
-            each.life in (Life.CRASHED, Life.CLOSED)
-            and any(other is not each and self.within_sight(each, other) for other in incarnations)
-            for each in incarnations
+            each.life in (Life.CRASHED, Life.CLOSED) and places.count(place) > 1
+            for each, place in zip(incarnations, places, strict=True)
         )
 
     def _place(self, incarnation: Incarnation) -> Place:

@@ -282,7 +282,7 @@ class _Run:
                     break
                 world.time.pass_time(HEAL_SECONDS)
                 world.sweep(healer, "recover")
-            if not self._watch.exercised().get(IdleIsFree.id):
+            if not self._watch.was_exercised(IdleIsFree):
                 world.sweep(healer, "recover")
             if "runs" in self._subject.capabilities:
                 world.given_out = self._claimed(healer)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
 from pytest_runcoord.history import Entry
 from pytest_runcoord.subject import Snapshot
@@ -27,6 +28,10 @@ class Invariant:
     """Capabilities without which it says nothing; it does not watch a subject that lacks one."""
     hears: ClassVar[frozenset[str]] = frozenset({"verb", "message", "world", "moment", "tick", "signal"})
     """Kinds of entries that :meth:`see` is asked about."""
+    verbs: ClassVar[frozenset[str] | None] = None
+    """Of entries of verbs, those of which :meth:`see` is asked; ``None``: of all."""
+    about_events: ClassVar[bool] = False
+    """:meth:`compare` is asked only where other events are stored than before."""
     about_processes: ClassVar[bool] = False
     """:meth:`see` and :meth:`compare` are asked only in a world with processes."""
     about_homes: ClassVar[bool] = False
@@ -57,20 +62,54 @@ class Invariant:
         raise Violated(self.id, problem, expected=expected, seen=seen)
 
 
-@lru_cache(maxsize=32)
-def _asked(
-    kinds: tuple[type[Invariant], ...], processes: bool, homes: bool
-) -> tuple[dict[str, list[int]], list[int]]:
-    """Who hears of which kinds of entries, and who compares, with processes and homes or without."""
-    asked = [
-        number
-        for number, kind in enumerate(kinds)
-        if (processes or not kind.about_processes) and (homes or not kind.about_homes)
-    ]
-    seers = [number for number in asked if kinds[number].see is not Invariant.see]
-    comparers = [number for number in asked if kinds[number].compare is not Invariant.compare]
-    hearing = {kind: [each for each in seers if kind in kinds[each].hears] for kind in Invariant.hears}
-    return hearing, comparers
+See: TypeAlias = Callable[[Entry, Snapshot], None]
+
+
+class _Audience:
+    """Who of some invariants is asked about what: places in their list."""
+
+    def __init__(self, kinds: tuple[type[Invariant], ...], processes: bool, homes: bool) -> None:
+        self._kinds = kinds
+        asked = [
+            place
+            for place, kind in enumerate(kinds)
+            if (processes or not kind.about_processes) and (homes or not kind.about_homes)
+        ]
+        self._seers = [place for place in asked if kinds[place].see is not Invariant.see]
+        comparers = [place for place in asked if kinds[place].compare is not Invariant.compare]
+        self.comparers = {
+            True: comparers,
+            False: [place for place in comparers if not kinds[place].about_events],
+        }
+        """Who compares, where other events are stored than before and where not."""
+        self._hearers: dict[tuple[str, str], list[int]] = {}
+
+    def hearers(self, kind: str, verb: str) -> list[int]:
+        """Who is asked about entries of a kind; ``verb`` names which where it is one, else it is empty."""
+        known = self._hearers.get((kind, verb))
+        if known is None:
+            known = self._hearers[kind, verb] = [
+                place
+                for place in self._seers
+                if kind in (asked := self._kinds[place]).hears
+                and (not verb or asked.verbs is None or verb in asked.verbs)
+            ]
+        return known
+
+
+@lru_cache(maxsize=8)
+def _audiences(kinds: tuple[type[Invariant], ...]) -> dict[tuple[bool, bool], _Audience]:
+    """For worlds with processes or without, and with homes or without."""
+    either = (False, True)
+    return {
+        (processes, homes): _Audience(kinds, processes, homes) for processes in either for homes in either
+    }
+
+
+@lru_cache(maxsize=8)
+def _watching(kinds: tuple[type[Invariant], ...], able: frozenset[str]) -> tuple[type[Invariant], ...]:
+    """Those that watch a subject with these capabilities."""
+    return tuple([kind for kind in kinds if kind.needs <= able])
 
 
 class Watch:
@@ -78,18 +117,28 @@ class Watch:
 
     def __init__(self, world: World, kinds: tuple[type[Invariant], ...]) -> None:
         self._world = world
-        self.invariants = [kind(world) for kind in kinds if kind.needs <= world.subject.capabilities]
+        watching = _watching(kinds, frozenset(world.subject.capabilities))
+        self._audiences = _audiences(watching)
+        self.invariants = [kind(world) for kind in watching]
         self._choose(processes=False, homes=False)
         self._fed = 0
         self._last = Snapshot({}, {})
 
     def _choose(self, processes: bool, homes: bool) -> None:
         """Whom to ask, in a world with processes and homes or in one without."""
-        hearing, comparers = _asked(tuple([type(each) for each in self.invariants]), processes, homes)
-        everybody = self.invariants
         self._processes, self._homes = processes, homes
-        self._seers = {kind: [everybody[each] for each in numbers] for kind, numbers in hearing.items()}
-        self._comparers = [everybody[each] for each in comparers]
+        self._audience = self._audiences[processes, homes]
+        self._of_verbs: dict[str, list[See]] = {}
+        self._of_kinds: dict[str, list[See]] = {}
+        """Who is asked about entries of a verb, and about those of another kind; found when one is met."""
+        self._comparers = {
+            other_events: [self.invariants[place].compare for place in places]
+            for other_events, places in self._audience.comparers.items()
+        }
+
+    def _hearing(self, entry: Entry) -> list[See]:
+        verb = entry.what if entry.kind == "verb" else ""
+        return [self.invariants[place].see for place in self._audience.hearers(entry.kind, verb)]
 
     def look(self) -> None:
         """Feed what ended since the last look. Raises :class:`Violated`."""
@@ -104,11 +153,18 @@ class Watch:
         while self._fed < len(completed):
             entry = completed[self._fed]
             self._fed += 1
-            for invariant in self._seers[entry.kind]:
-                invariant.see(entry, before)
+            if entry.kind == "verb":
+                known, name = self._of_verbs, entry.what
+            else:
+                known, name = self._of_kinds, entry.kind
+            hearers = known.get(name)
+            if hearers is None:
+                hearers = known[name] = self._hearing(entry)
+            for see in hearers:
+                see(entry, before)
         if after is not before:
-            for invariant in self._comparers:
-                invariant.compare(before, after)
+            for compare in self._comparers[after.events != before.events]:
+                compare(before, after)
 
     def end(self) -> None:
         """Ask every invariant for the last time."""
@@ -121,3 +177,7 @@ class Watch:
         for invariant in self.invariants:
             counted[invariant.id] = counted.get(invariant.id, 0) + invariant.exercised
         return counted
+
+    def was_exercised(self, kind: type[Invariant]) -> bool:
+        """Whether an invariant of this kind, or another part of it, had occasion to fail."""
+        return any(each.exercised for each in self.invariants if each.id == kind.id)

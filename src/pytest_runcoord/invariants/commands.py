@@ -17,10 +17,9 @@ class DepthClosed(Invariant):
     says = "Nothing is started at or past the maximum depth, and what is started is told a greater depth."
     needs = frozenset({"supervision"})
     hears = frozenset({"verb"})
+    verbs = frozenset({"supervise"})
 
     def see(self, entry: Entry, before: Snapshot) -> None:
-        if entry.what != "supervise":
-            return
         data = entry.data
         depth, maximum, above = data["read_depth"], data["read_maximum"], data["above"]
         run = data["on"]

@@ -20,6 +20,7 @@ class DeliveredToSomeone(Invariant):
     )
     needs = frozenset({"outbox"})
     hears = frozenset({"message", "world"})
+    about_events = True
 
     def __init__(self, *world: object) -> None:
         super().__init__(*world)  # type: ignore[arg-type]
@@ -51,6 +52,8 @@ class AcknowledgedStays(Invariant):
     says = "An acknowledged event stays acknowledged and is not sent again."
     needs = frozenset({"outbox"})
     hears = frozenset({"verb", "message"})
+    verbs = DELIVERING
+    about_events = True
 
     def __init__(self, *world: object) -> None:
         super().__init__(*world)  # type: ignore[arg-type]
@@ -63,7 +66,7 @@ class AcknowledgedStays(Invariant):
                 expected="nothing more is sent",
                 seen=f"{entry.what} by {entry.actor}, attempt {entry.data['attempt']}",
             )
-        elif entry.kind == "verb" and entry.what in DELIVERING and entry.status == "ok":
+        elif entry.kind == "verb" and entry.status == "ok":
             self.exercised += len(self._done)
 
     def compare(self, before: Snapshot, after: Snapshot) -> None:
@@ -86,8 +89,6 @@ class SameEventSameBytes(Invariant):
         self._terminal: dict[str, str] = {}
 
     def see(self, entry: Entry, before: Snapshot) -> None:
-        if entry.kind != "message":
-            return
         event, body = str(entry.data["event"]), entry.data["body"]
         self.exercised += event in self._bodies
         earlier = self._bodies.setdefault(event, body)
@@ -117,6 +118,7 @@ class NothingLost(Invariant):
     id = "nothing-lost"
     says = "What was acknowledged as accepted is there after any crash."
     hears = frozenset({"verb", "message", "world"})
+    verbs = frozenset({"submit", "retry", "submit_through_thread"})
 
     def __init__(self, *world: object) -> None:
         super().__init__(*world)  # type: ignore[arg-type]
@@ -127,7 +129,7 @@ class NothingLost(Invariant):
 
     def see(self, entry: Entry, before: Snapshot) -> None:
         if entry.kind == "verb" and entry.status == "ok":
-            if entry.what in ("submit", "retry", "submit_through_thread") and not entry.data.get("cancelled"):
+            if not entry.data.get("cancelled"):
                 self._accepted.add(str(entry.data["run"]))
         elif entry.kind == "message" and entry.status == "accepted":
             if entry.data["event"] == f"{entry.data['run']}/finished":
@@ -160,17 +162,14 @@ class ResultKept(Invariant):
     id = "result-kept"
     says = "A result that existed before is reachable from the delivered event."
     hears = frozenset({"verb"})
+    verbs = frozenset({"complete", "finish"})
 
     def __init__(self, *world: object) -> None:
         super().__init__(*world)  # type: ignore[arg-type]
         self._results: dict[str, str] = {}
 
     def see(self, entry: Entry, before: Snapshot) -> None:
-        if (
-            entry.kind == "verb"
-            and entry.what in ("complete", "finish")
-            and entry.status in ("ok", "unknown")
-        ):
+        if entry.status in ("ok", "unknown"):
             result = entry.data.get("result")
             if result and entry.data.get("ended") != "lost" and entry.status == "ok":
                 run_id = str(entry.data["on"])

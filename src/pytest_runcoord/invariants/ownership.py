@@ -21,6 +21,7 @@ class EpochRises(Invariant):
     id = "epoch-rises"
     says = "Every acquisition raises the epoch; it never falls or empties."
     hears = frozenset({"verb"})
+    verbs = ACQUIRING
 
     def __init__(self, *world: object) -> None:
         super().__init__(*world)  # type: ignore[arg-type]
@@ -30,7 +31,7 @@ class EpochRises(Invariant):
         """Epochs that were seen in the store, each with the number of the newest entry by then."""
 
     def see(self, entry: Entry, before: Snapshot) -> None:
-        if entry.kind != "verb" or entry.what not in ACQUIRING or entry.status != "ok":
+        if entry.status != "ok":
             return
         run, epoch = entry.data.get("run"), entry.data.get("epoch")
         if not isinstance(run, str) or not isinstance(epoch, int):
@@ -51,7 +52,7 @@ class EpochRises(Invariant):
     def compare(self, before: Snapshot, after: Snapshot) -> None:
         for run_id, seen in after.runs.items():
             earlier = before.runs.get(run_id)
-            if earlier is None:
+            if earlier is None or seen is earlier:
                 continue
             if seen.epoch < earlier.epoch:
                 self.fail(
@@ -73,14 +74,13 @@ class StaleOwnerRefused(Invariant):
     id = "stale-owner-refused"
     says = "No write by a lower epoch lands."
     hears = frozenset({"verb"})
+    verbs = WRITING
 
     def __init__(self, *world: object) -> None:
         super().__init__(*world)  # type: ignore[arg-type]
         self._released: dict[str, int] = {}
 
     def see(self, entry: Entry, before: Snapshot) -> None:
-        if entry.kind != "verb" or entry.what not in WRITING:
-            return
         run, epoch = entry.data.get("on"), entry.data.get("with_epoch")
         newest = before.runs.get(run) if isinstance(run, str) else None
         if newest is None or not isinstance(run, str) or not isinstance(epoch, int):
@@ -102,6 +102,7 @@ class LiveLeaseKept(Invariant):
     id = "live-lease-kept"
     says = "No takeover of an unexpired lease without proof of death."
     hears = frozenset({"verb"})
+    verbs = TAKING
 
     def __init__(self, *world: object) -> None:
         super().__init__(*world)  # type: ignore[arg-type]
@@ -109,8 +110,6 @@ class LiveLeaseKept(Invariant):
         """Ends of the leases by the world's own clocks, whatever wall time the subject has stored."""
 
     def see(self, entry: Entry, before: Snapshot) -> None:
-        if entry.kind != "verb" or entry.what not in TAKING:
-            return
         now = self.world.instant()
         actor = f"{entry.actor}#{entry.data.get('start')}"
         wanted = entry.data.get("on")
@@ -122,12 +121,12 @@ class LiveLeaseKept(Invariant):
         now = self.world.instant()
         for run_id, was in before.runs.items():
             seen = after.runs.get(run_id)
+            if seen is None or seen is was or was.lease is None:
+                continue
+            if seen.owner in ("", was.owner) and not self._ended_by_another(was, seen):
+                continue
             end = self._ends.get(run_id, was.lease)
-            if seen is None or was.lease is None or end is None or passed(end, now):
-                continue
-            if self.world.provably_dead(was.owner, seen.owner):
-                continue
-            if seen.owner not in ("", was.owner) or self._ended_by_another(was, seen):
+            if not passed(end, now) and not self.world.provably_dead(was.owner, seen.owner):
                 self.fail(
                     f"the live lease of {was.owner} on {run_id} was taken",
                     expected=f"nobody acquires it for another {seconds_left(end, now):.1f} s",
@@ -153,14 +152,13 @@ class OwnerTold(Invariant):
     says = "A holder that lost its run has no effect afterwards, and is told."
     needs = frozenset({"executor"})
     hears = frozenset({"verb"})
+    verbs = frozenset({"effect", "finish", "hold"})
 
     def __init__(self, *world: object) -> None:
         super().__init__(*world)  # type: ignore[arg-type]
         self._lost: set[str] = set()
 
     def see(self, entry: Entry, before: Snapshot) -> None:
-        if entry.kind != "verb" or entry.what not in ("effect", "finish", "hold"):
-            return
         run_id = str(entry.data.get("on"))
         run = before.runs.get(run_id)
         if run is None or run.owner in ("", f"{entry.actor}#{entry.data.get('start')}"):

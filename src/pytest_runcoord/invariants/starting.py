@@ -16,6 +16,7 @@ class StartsOnce(Invariant):
     id = "starts-once"
     says = "The work of a run begins at most once; recovery never executes it again."
     hears = frozenset({"verb"})
+    verbs = ASKING
 
     def __init__(self, *world: object) -> None:
         super().__init__(*world)  # type: ignore[arg-type]
@@ -23,8 +24,6 @@ class StartsOnce(Invariant):
         """Who began a run's work (owner and number of its start), and the newest entry by then."""
 
     def see(self, entry: Entry, before: Snapshot) -> None:
-        if entry.kind != "verb" or entry.what not in ASKING:
-            return
         asker = f"{entry.actor}#{entry.data.get('start')}"
         self._count(entry, before, asker)
         run = entry.data.get("run")
@@ -52,6 +51,8 @@ class StartsOnce(Invariant):
     def compare(self, before: Snapshot, after: Snapshot) -> None:
         for run_id, run in after.runs.items():
             was = before.runs.get(run_id)
+            if run is was:
+                continue
             if run.state == "running":
                 self._begun.setdefault(run_id, (run.owner, len(self.world.history.entries)))
             if was is None or was.state != "running" or run.state == "running":

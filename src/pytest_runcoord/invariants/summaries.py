@@ -16,6 +16,7 @@ class GroupAddsUp(Invariant):
         "The summary of a group counts each member under its own outcome; only a group of completed ones "
         "succeeded."
     )
+    about_events = True
 
     def compare(self, before: Snapshot, after: Snapshot) -> None:
         for event_id, event in after.events.items():
@@ -44,6 +45,7 @@ class HeldIsTold(Invariant):
     says = "What a sweep finds held is told to the operator, where one is configured, and told once."
     needs = frozenset({"recovery", "outbox"})
     sweeps = ("recover", "startup")
+    about_events = True
 
     def __init__(self, *world: object) -> None:
         super().__init__(*world)  # type: ignore[arg-type]

@@ -64,6 +64,7 @@ class StopWins(Invariant):
     says = "A run whose stop was accepted before its outcome was committed ends as stopped."
     needs = frozenset({"stop"})
     hears = frozenset({"verb"})
+    verbs = frozenset({"stop"})
 
     def __init__(self, *world: object) -> None:
         super().__init__(*world)  # type: ignore[arg-type]
@@ -72,7 +73,7 @@ class StopWins(Invariant):
         """Runs that have ended, with the number of the newest entry by then."""
 
     def see(self, entry: Entry, before: Snapshot) -> None:
-        if entry.kind != "verb" or entry.what != "stop" or entry.status != "ok":
+        if entry.status != "ok":
             return
         run_id = str(entry.data.get("run"))
         run = before.runs.get(run_id)

@@ -207,7 +207,7 @@ class World(Surroundings):
             if verb in READING:
                 self.changes.note(entry, known, unannounced=True)
         finally:
-            if self.has_homes:
+            if self.has_homes and len(self._calls) == 1:  # else somebody else may have something open
                 self.homes.after(verb)
             self.history.end(entry, status)
             self._calls.pop()

@@ -18,19 +18,15 @@ from runcoord._core.model import (
     Lease,
     Outcome,
     Run,
-    State,
 )
 from runcoord._core.records import NewProcess, RecordedProcess, Snapshot, Terms
 from runcoord._core.settings import Settings
 from runcoord._core.teardown import TeardownReport
 from runcoord._core.values import replace
-from runcoord._log import ERROR, Log, say
-from runcoord._lookups import Lookups, present, unknown_run
+from runcoord._lookups import Lookups, next_waiting, present, unknown_run
 from runcoord._registration import Registration
-from runcoord.errors import InvalidRequest, UndecodableRow, UnknownEvent, VersionConflict
+from runcoord.errors import InvalidRequest, UnknownEvent, VersionConflict
 from runcoord.ports import Change, Clock, Destination, Ids, Processes, Store, Transaction
-
-log = Log("runcoord.coordinator")
 
 
 def instant(clock: Clock) -> Instant:
@@ -171,31 +167,13 @@ class RunVerbs(Lookups):
         sent = self.clock.boottime()
         with self.store.transaction("claim") as tx:
             now = instant(self.clock)
-            run = self._next_waiting(tx, now)
+            run = next_waiting(tx, now)
             if run is None:
                 return None
             decision = self.registered(decide(run, requests.Claim(self.owner, seconds), now), now)
             self._save(tx, run, decision, now)
         self.registration.written()
         return lease_of(decision.run, sent)
-
-    def _next_waiting(self, tx: Transaction, now: Instant) -> Run | None:
-        unreadable: set[str] = set()
-        for most in (limits.CLAIM_CANDIDATES, limits.RECOVERY_BATCH):
-            for run_id in tx.claimable(now, most):
-                if run_id in unreadable:
-                    continue
-                try:
-                    run = tx.run(run_id)
-                except UndecodableRow as error:
-                    say(log, ERROR, "a run cannot be claimed", run=run_id, problem=error.problem)
-                    unreadable.add(run_id)
-                    continue
-                if run is not None and run.state is not State.RUNNING:
-                    return run
-            if not unreadable:
-                return None
-        return None
 
     def start(self, lease: Lease) -> Run:
         """Record that the work begins; only after this may it have effects. Gives the run with its inputs.

@@ -7,10 +7,13 @@ from typing import TypeVar
 
 from runcoord._answers import EventList, RunList
 from runcoord._core import limits, submission
-from runcoord._core.model import EventState, Run, State
+from runcoord._core.model import EventState, Instant, Run, State
+from runcoord._log import ERROR, Log, say
 from runcoord._store_ports import R
 from runcoord.errors import InvalidRequest, UndecodableRow, UnknownRun
 from runcoord.ports import Audit, BadRow, RecordedProcess, Snapshot, Store, Teardown, View
+
+log = Log("runcoord.coordinator")
 
 E = TypeVar("E", State, EventState)
 
@@ -119,6 +122,46 @@ def present(view: View, run_id: str, table: str, key: str) -> Run:
             run=run_id,
         )
     return run
+
+
+def next_waiting(view: View, now: Instant) -> Run | None:
+    """The oldest run that can be claimed and read; ``None`` when there is none among those that are looked
+    at. Rows that cannot be read are passed over, and named or counted in the log."""
+    most, looked_at = limits.CLAIM_CANDIDATES, set[str]()
+    while True:
+        waiting = view.claimable(now, most)
+        news = [run_id for run_id in waiting if run_id not in looked_at]
+        found = _first(view, news) if looked_at else _first_one_by_one(view, news)
+        if found is not None or len(waiting) < most or most >= limits.CLAIM_LOOKED_AT:
+            return found
+        looked_at |= {*waiting}
+        most = min(most * limits.CLAIM_WIDENING, limits.CLAIM_LOOKED_AT)
+
+
+def _first_one_by_one(view: View, run_ids: Iterable[str]) -> Run | None:
+    """Nearly always the first one: the others are not read."""
+    for run_id in run_ids:
+        try:
+            run = view.run(run_id)
+        except UndecodableRow as error:
+            say(log, ERROR, "a run cannot be claimed", run=run_id, problem=error.problem)
+            continue
+        if run is not None and run.state is not State.RUNNING:
+            return run
+    return None
+
+
+def _first(view: View, run_ids: list[str]) -> Run | None:
+    bad: list[BadRow] = []
+    found = None
+    for begin in range(0, len(run_ids), limits.RECOVERY_BATCH):
+        runs = view.load_runs(run_ids[begin : begin + limits.RECOVERY_BATCH], bad)
+        found = next((run for run in runs if run.state is not State.RUNNING), None)
+        if found is not None:
+            break
+    if bad:
+        say(log, ERROR, "runs cannot be claimed", count=len(bad), run=bad[0].key, problem=bad[0].problem)
+    return found
 
 
 def unknown_run(run_id: str) -> UnknownRun:

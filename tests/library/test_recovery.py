@@ -162,6 +162,30 @@ def test_a_damaged_run_that_waits_to_be_claimed_is_named_and_the_next_one_is_cla
         assert lease.run_id == "r1"
 
 
+@pytest.mark.parametrize("bad", [limits.CLAIM_CANDIDATES, limits.RECOVERY_BATCH + 5])
+def test_rows_that_cannot_be_read_at_the_head_of_the_queue_stop_no_run_behind_them(
+    path: Path,
+    clock: ManualClock,
+    places: Places,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    bad: int,
+) -> None:
+    with opened(path, clock, places) as coordinator:
+        for number in range(bad):
+            coordinator.submit(run_id=f"bad-{number}")
+        coordinator.submit(run_id="good")
+        damage(path, "UPDATE runs SET epoch = -1 WHERE run_id LIKE 'bad-%'")
+        lease = coordinator.claim_next()
+        assert lease is not None
+        assert lease.run_id == "good"
+        assert len(caplog.records) <= limits.CLAIM_CANDIDATES + 2
+        assert coordinator.claim_next() is None
+        clock.advance(EXPIRED)
+        monkeypatch.setattr(limits, "CLAIM_LOOKED_AT", bad)
+        assert coordinator.claim_next() is None, "it does not look at more than its limit"
+
+
 def test_many_damaged_rows_are_counted_and_the_first_are_named(path: Path, clock: ManualClock) -> None:
     with opened(path, clock) as coordinator:
         many_running(coordinator, clock, limits.BAD_ROWS_NAMED + 5, seconds=0.0)

@@ -32,8 +32,13 @@ rarely."""
 SWEEP_PAGES = 25
 """Pages in one sweep (about 100,000 runs); what is left waits for the next sweep."""
 CLAIM_CANDIDATES = 8
-"""Waiting runs that a claim of the next one looks at. When none of them can be read it looks once more, at a
-batch of them."""
+"""Waiting runs that a claim of the next one looks at first. When none of them can be read it looks further,
+at ever more of them."""
+CLAIM_WIDENING = 32
+"""How many times as many it looks at each time: after the first ones, a batch of recovery is next."""
+CLAIM_LOOKED_AT = 16_384
+"""Waiting runs that a claim of the next one looks at, at most: reading as many takes a good second, under the
+store's lock. A store in which so many rows in a row cannot be read is damaged."""
 DEFER_SECONDS = 20.0
 """Time that a sweep leaves a run to its holder in the same process: one renewal that hangs, and one bounded
 attempt to re-acquire."""

@@ -22,6 +22,14 @@ FARTHEST = 1.0e12
 LOOKED_AT = ("imported", "history", "known", "refused_count", "corrupt_count")
 """What a report counts every entry of a root under."""
 COUNTED = (*LOOKED_AT, "tombstoned", "tombstones_failed", "pruned", "prunings_failed", "gone", "unfinished")
+UNSAID: dict[str, Any] = {
+    **dict.fromkeys(COUNTED, 0),
+    "problem": None,
+    "refused": {},
+    "corrupt": {},
+    "reasons": {},
+}
+"""A report of which a subject says nothing."""
 ROWS_PER_IMPORT = 2
 """Rows that one pass may cost besides the folders: a cursor, a mark."""
 
@@ -37,10 +45,10 @@ class _OfImports(Invariant):
         if entry.what not in IMPORTING or entry.status not in ("ok", "failed"):
             return
         for home, report in self._reports(entry):
-            self.judge(entry, home, report, before)
+            self.judge(entry, home, {**UNSAID, **report}, before)
 
     def judge(self, entry: Entry, home: Home, report: Mapping[str, Any], before: Snapshot) -> None:
-        """One import has ended; ``report`` is empty when it failed."""
+        """One import has ended, well or not."""
 
     def _reports(self, entry: Entry) -> Iterator[tuple[Home, Mapping[str, Any]]]:
         homes = self.world.homes

@@ -101,8 +101,9 @@ def _register_reports(registry: Registry) -> None:
         compare("the import's report", stated(expectation, *about), report)
         for name in ("refused", "corrupt"):
             if args[name] is not None:
-                _compare_bad(name, args[name], report[name])
-        for name, seen in (("problem", report["problem"] or ""), ("missing", "; ".join(report["missing"]))):
+                _compare_bad(name, args[name], report.get(name, {}))
+        told = {"problem": report.get("problem") or "", "missing": "; ".join(report.get("missing", ()))}
+        for name, seen in told.items():
             wanted = args[name]
             if wanted is not None and not (
                 bool(seen) is wanted if isinstance(wanted, bool) else wanted in seen

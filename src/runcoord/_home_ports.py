@@ -152,9 +152,9 @@ class OpenRoot(Protocol):
         :meth:`OpenFolder.seen`, and when that cannot be told."""
 
     def changed(self, marks: Mapping[str, str], file: str) -> list[str]:
-        """Which of these folders, known by their names, have no plain file any more that has the mark given
-        here; :meth:`seen` tells more of each. For thousands of folders that did not change: three calls of
-        the system for each, and nothing is opened for reading. Raises nothing for any of them."""
+        """Which of these folders, known by their names, do not have the plain file any more whose mark is
+        given here; :meth:`seen` tells more of each. For thousands of folders that did not change: three calls
+        of the system for each, and nothing is opened for reading. Raises nothing for any of them."""
 
     def mark(self, folder: str, *files: str) -> str:
         """A text that differs when the folder itself, or one of these files in it, became another one or was

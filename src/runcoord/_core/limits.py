@@ -280,8 +280,8 @@ MAX_STATE_FILE_BYTES = 2**20
 """Size of a state file or tombstone that is read (origin). A larger one is refused."""
 MAX_JSON_DEPTH = 32
 """Objects and lists inside of each other in such a file: those that are known have none."""
-MAX_NUMBER_CHARACTERS = 400
-"""Digits of one number in it: every float can be written with fewer, and reading more takes quadratic time."""
+MAX_NUMBER_CHARACTERS = 4_000
+"""Digits of one number in it: to read more takes quadratic time, and Python itself takes 4,300."""
 MAX_CLOCK_SKEW_SECONDS = 86_400.0
 """How far ahead of the clock a time in a folder may be: a day, for a clock or time zone that was set wrong.
 A time further ahead, or before 1970, is left out."""

@@ -21,8 +21,9 @@ def strict_object(data: bytes) -> dict[str, Any]:
     surrogates, and a float may be infinite (``1e999``). Raises :class:`NotStrict`."""
     if not data.strip():
         raise NotStrict("it is empty" if not data else "it is blank")
+    decoder = _QUICK if len(data) <= MAX_NUMBER_CHARACTERS else _CAREFUL
     try:
-        document = _decoder.decode(data.decode("utf-8").removeprefix("\ufeff"))
+        document = decoder.decode(data.decode("utf-8").removeprefix("\ufeff"))
     except UnicodeDecodeError as error:
         raise NotStrict(f"it is not UTF-8 (byte {error.start})") from None
     except json.JSONDecodeError as error:
@@ -62,9 +63,11 @@ def _float(digits: str) -> float:
     return float(digits)
 
 
-_decoder = json.JSONDecoder(
+_QUICK = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_constant)
+_CAREFUL = json.JSONDecoder(
     object_pairs_hook=_unique, parse_constant=_no_constant, parse_int=_integer, parse_float=_float
 )
+"""For a file that is large enough for a number of too many digits."""
 
 
 def _too_deep() -> NotStrict:

@@ -37,10 +37,10 @@ class Held:
         self.close()
 
 
-def require_size(seen: FileSeen, limit: int, file: str) -> None:
+def require_size(found: os.stat_result, limit: int, file: str) -> None:
     """Raises :class:`FolderRefused` for a file of more than ``limit`` bytes."""
-    if seen.size > limit:
-        raise FolderRefused(RefusalKind.TOO_LARGE, f"{file} has {seen.size} bytes, {limit} are read")
+    if found.st_size > limit:
+        raise FolderRefused(RefusalKind.TOO_LARGE, f"{file} has {found.st_size} bytes, {limit} are read")
 
 
 def beginning_of(number: int, seen: FileSeen, limit: int) -> FileRead:

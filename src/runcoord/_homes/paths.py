@@ -21,6 +21,7 @@ from runcoord._homes.refusing import (
     no_directory,
     not_created,
     refusal,
+    require_plain,
     same,
     seen_of,
     unusable,
@@ -185,17 +186,17 @@ class PathFolder:
         return given
 
     def _read(self, path: str, file: str, limit: int, *, whole: bool) -> FileRead | None:
-        before = _seen(path, file)
+        before = _plain(path, file)
         if before is None:
             return None
         if whole:
             require_size(before, limit, file)
         with Held(os.open(path, self._how.reading)) as number:
             found, by_name = os.fstat(number), os.lstat(path)
-            seen = seen_of(by_name, file)
+            require_plain(by_name, file)
             if not same(found, by_name):
                 raise FolderRefused(RefusalKind.SWAPPED, f"{file} became another one while it was read")
-            return beginning_of(number, seen, limit)
+            return beginning_of(number, seen_of(by_name), limit)
 
     def create(self, file: str, data: bytes) -> None:
         self._checked(file, lambda path: self._create(path, data))
@@ -237,11 +238,17 @@ def open_by_path(home: str, parts: tuple[str, ...], path: str, lacking: str) -> 
 
 
 def _seen(path: str, file: str) -> FileSeen | None:
+    found = _plain(path, file)
+    return None if found is None else seen_of(found)
+
+
+def _plain(path: str, file: str) -> os.stat_result | None:
     try:
         found = os.lstat(path)
     except FileNotFoundError:
         return None
-    return seen_of(found, file)
+    require_plain(found, file)
+    return found
 
 
 def _mark(path: str) -> str:

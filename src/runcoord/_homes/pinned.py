@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Mapping
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from typing import Self
 
 from runcoord._core.texts import storable
@@ -18,11 +18,11 @@ from runcoord._homes.capabilities import Flags, flags
 from runcoord._homes.descriptors import Held, beginning_of, require_size, write_all
 from runcoord._homes.listing import names_among
 from runcoord._homes.refusing import (
-    is_plain,
     mark_of,
     no_directory,
     not_created,
     refusal,
+    require_plain,
     same,
     seen_of,
     unusable,
@@ -75,21 +75,26 @@ class PinnedRoot:
         root, how, changed = self._held.number, self._how.directory, []
         open_, stat_, close = os.open, os.stat, os.close  # this loop is most of what a pass costs
         for folder, mark in marks.items():
-            number = -1
             try:
-                if "/" in folder:
-                    raise ValueError
-                number = open_(folder, how, dir_fd=root)
-                found = stat_(file, dir_fd=number, follow_symlinks=False)
-                same_file = mark_of(found) == mark and is_plain(found)
+                number = -1 if "/" in folder else open_(folder, how, dir_fd=root)
             except (OSError, ValueError):
-                same_file = False
-            finally:
-                if number >= 0:
-                    with suppress(OSError):
-                        close(number)
-            if not same_file:
+                number = -1
+            if number < 0:
                 changed.append(folder)
+                continue
+            try:
+                # The mark of a plain file tells also that it still is one: to become another kind of file it
+                # must be another one, and one more name changes the time of its last change.
+                found = stat_(file, dir_fd=number, follow_symlinks=False)
+                if mark_of(found) != mark:
+                    changed.append(folder)
+            except OSError:
+                changed.append(folder)
+            finally:
+                try:  # noqa: SIM105 - twice as fast
+                    close(number)
+                except OSError:
+                    pass
         return changed
 
     def mark(self, folder: str, *files: str) -> str:
@@ -150,11 +155,11 @@ class PinnedFolder:
     def _read(self, file: str, limit: int, *, whole: bool) -> FileRead | None:
         for _ in range(_READ_TRIES):
             # Looked at before it is opened: to open a FIFO or a device is an act.
-            seen = _seen(self._held.number, file)
-            if seen is None:
+            found = _plain(self._held.number, file)
+            if found is None:
                 return None
             if whole:
-                require_size(seen, limit, file)
+                require_size(found, limit, file)
             try:
                 with Held(os.open(file, self._how.reading, dir_fd=self._held.number)) as number:
                     found = os.fstat(number)
@@ -162,7 +167,8 @@ class PinnedFolder:
                     # another's file through a hard link, and take the link away before its names are counted.
                     by_name = os.stat(file, dir_fd=self._held.number, follow_symlinks=False)
                     if same(found, by_name):
-                        return beginning_of(number, seen_of(by_name, file), limit)
+                        require_plain(by_name, file)
+                        return beginning_of(number, seen_of(by_name), limit)
             except FileNotFoundError:
                 continue
             except OSError as error:
@@ -248,6 +254,12 @@ def _refused_directory(outer: int, name: str, what: str, error: OSError | ValueE
 
 
 def _seen(directory: int, file: str) -> FileSeen | None:
+    found = _plain(directory, file)
+    return None if found is None else seen_of(found)
+
+
+def _plain(directory: int, file: str) -> os.stat_result | None:
+    """A regular file of one name; ``None`` when there is none. Raises :class:`FolderRefused` for others."""
     wrong = unusable(file)
     if wrong is not None:
         raise wrong
@@ -257,7 +269,8 @@ def _seen(directory: int, file: str) -> FileSeen | None:
         return None
     except OSError as error:
         raise refusal(error, file) from error
-    return seen_of(found, file)
+    require_plain(found, file)
+    return found
 
 
 def _mark(directory: int, file: str) -> str:

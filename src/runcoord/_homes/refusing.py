@@ -70,15 +70,14 @@ def no_directory(found: os.stat_result, what: str) -> FolderRefused | None:
     return None
 
 
-def is_plain(found: os.stat_result) -> bool:
-    """Whether it is a regular file of one name."""
-    return stat.S_ISREG(found.st_mode) and found.st_nlink <= 1 and not is_link(found)
-
-
-def seen_of(found: os.stat_result, file: str) -> FileSeen:
-    """What is seen of a regular file of one name. Raises :class:`FolderRefused` for anything else."""
-    if not is_plain(found):
+def require_plain(found: os.stat_result, file: str) -> None:
+    """Raises :class:`FolderRefused` for what is no regular file of one name."""
+    if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1 or is_link(found):
         raise _not_plain(found, file)
+
+
+def seen_of(found: os.stat_result) -> FileSeen:
+    """What is seen of a file, as its caller may see it."""
     return FileSeen(mark_of(found), found.st_size)
 
 

@@ -198,10 +198,6 @@ class SeeingContract(HomesCase):
             self.refused(kind, lambda: folder.read_beginning(STATE, LIMIT))
             self.refused(RefusalKind.EXISTS, lambda: folder.create(STATE, b"new"))
         self.refused(kind, lambda: root.seen(name, STATE))
-        mark = root.mark(name, STATE)
-        require_equal(
-            root.changed({name: mark.split()[-1]}, STATE), [name], "a refused file that has its mark"
-        )
 
     def test_a_file_in_the_place_of_a_folder_is_refused(self) -> None:
         self.write(self.at(ROOT, "r1"), b"secret")

@@ -53,7 +53,9 @@ class Timekeeper:
         self._ticks = 0
         self._waiting = False
         self._main = threading.current_thread()
-        self._released = threading.Event()
+        self._lock = threading.Lock()
+        self._released: threading.Event | None = None
+        """Ends the calls that hang now; made when one does."""
         self.mended = 0
         """How often hanging calls were released; processes of the real tier follow it."""
 
@@ -87,7 +89,7 @@ class Timekeeper:
     def wait(self, seconds: float) -> None:
         """Production code waits. Other timers fire meanwhile, unless one of them waits already."""
         if threading.current_thread() is not self._main:
-            self._released.wait(min(seconds, HANG_SECONDS))
+            self._release().wait(min(seconds, HANG_SECONDS))
         elif self._waiting:
             self._move(seconds)
         else:
@@ -102,15 +104,24 @@ class Timekeeper:
     def hang(self, bounded: BoundedByWorld) -> None:
         """A call does not return: a helper thread blocks for real, any other call needs a bound."""
         if threading.current_thread() is not self._main:
-            self._released.wait(HANG_SECONDS)
+            self._release().wait(HANG_SECONDS)
             raise store_error("io-error")
         raise NeverReturns if bounded.left() is None else HangInBound
 
     def release_hanging(self) -> None:
         """Calls that hang in helper threads give up now; later ones hang again."""
         self.mended += 1
-        released, self._released = self._released, threading.Event()
-        released.set()
+        with self._lock:
+            released, self._released = self._released, None
+        if released is not None:
+            released.set()
+
+    def _release(self) -> threading.Event:
+        """What ends a call that hangs from now on."""
+        with self._lock:
+            if self._released is None:
+                self._released = threading.Event()
+            return self._released
 
     def _move(self, seconds: float) -> None:
         """Move the clocks on, stopping at every alarm on the way."""

@@ -71,6 +71,8 @@ class MemoryView:
             )
 
     def _good(self, table: str, keys: Iterable[str], bad: list[BadRow] | None) -> list[str]:
+        if not self._data.planted:
+            return list(keys)
         good = []
         for key in keys:
             try:

@@ -20,6 +20,7 @@ from pytest_runcoord.homes.system import System, SystemFault
 from pytest_runcoord.homes.words import CANARY, FLAGS
 from pytest_runcoord.moments import HOMES
 from pytest_runcoord.probed_ports import Crashed
+from pytest_runcoord.real.lookout import Lookout
 from runcoord._homes import open_homes
 from runcoord.ports import FolderRefused, RefusalKind
 
@@ -282,6 +283,28 @@ def test_a_fault_of_one_folder_is_not_met_by_another(home: Home) -> None:
         root.folder("r1").close()
         with pytest.raises(FolderRefused, match="denied"):
             root.folder("r2")
+
+
+# --- in a process of its own ---
+
+
+def test_a_process_tells_its_world_what_it_has_open_outside_writes_and_leaves_open(home: Home) -> None:
+    told: list[tuple[str, list[str]]] = []
+    lookout = Lookout(home.real.parents[1], lambda what, paths: told.append((what, paths)))
+    homes = ProbedHomes(open_homes, Recording(), lookout)
+    with homes.open(home.path, "runs") as root, root.folder("r1") as folder:
+        assert told == []  # nothing is outside yet
+        home.link("r1", "result", "outside")
+        held = os.open(home.outside.path / "1", os.O_PATH | os.O_CLOEXEC)
+        folder.create("tombstone.json", b"{}")
+        os.close(held)
+        lookout.look_behind()
+    runs = str(home.root.resolve())
+    assert told == [
+        ("writes", ["r1", "tombstone.json"]),
+        ("looked", [str(home.outside.path.resolve() / "1")]),
+        ("left open", [runs, f"{runs}/r1"]),
+    ]
 
 
 # --- file systems without case ---

@@ -16,6 +16,13 @@ from pytest_runcoord.scenario import Scenario, load_file, variants
 from pytest_runcoord.verbs import default_registry
 from pytest_runcoord.verdict import FailureKind, RunResult, Verdict
 
+WATCHING = (
+    "source-untouched",
+    "inside-the-root",
+    "descriptors-closed-once",
+    "no-silent-zero",
+    "one-bad-apple",
+)
 GIVEN = "given: {destinations: {chat: accepts}}\n"
 
 
@@ -171,6 +178,32 @@ expect:
 """
     )
     passed(result)
+
+
+@pytest.mark.real
+def test_what_watches_over_homes_watches_owners_in_processes_of_their_own_too() -> None:
+    results = run_all(
+        GIVEN
+        + """steps:
+  - folder: {run: r1, result: one}
+  - folder: r2
+  - link: {of: r2}
+  - open: gw1
+  - import: {to: chat}
+  - deliver
+  - import: {to: chat}
+expect:
+  - import_report: {tombstoned: 1, refused: {r2: link}}
+axes: {tier: [sim, real]}
+"""
+    )
+    for result in results:
+        passed(result)
+    exercised = [
+        {name: count for name, count in result.exercised.items() if name in WATCHING} for result in results
+    ]
+    assert exercised[0] == exercised[1]
+    assert all(exercised[0].values()), exercised[0]
 
 
 # --- what is refused, or fails ---

@@ -14,7 +14,7 @@ from pytest_runcoord.homes.forest import Forest, Harm
 from pytest_runcoord.homes.home import Home
 from pytest_runcoord.homes.ignoring_case import IgnoringCase
 from pytest_runcoord.homes.outside import Outside
-from pytest_runcoord.homes.plan import HOME, IMPORT, READING, HomePlan, Import
+from pytest_runcoord.homes.plan import HOME, HOMES, IMPORT, OUTSIDE, READING, HomePlan, Import
 from pytest_runcoord.homes.probed import ProbedHomes
 from pytest_runcoord.homes.shapes import TOMBSTONE, can_be_id
 from pytest_runcoord.homes.spellings import spelled
@@ -51,7 +51,7 @@ class RunHomes:
         self._world = world
         base = world.directory.resolve()
         plan: HomePlan = world.plan.home or HomePlan()
-        self.outside = Outside(base / "outside")
+        self.outside = Outside(base / OUTSIDE)
         self.system = System()
         self.case_insensitive = False
         self.homes: dict[str, Home] = {}
@@ -75,7 +75,7 @@ class RunHomes:
         """Folders whose tombstone was written before their event was delivered."""
         via = plan.via or world.plan.choices.get("home", "plain")
         for name in (HOME, *plan.also):
-            real = base / "homes" / name
+            real = base / HOMES / name
             made = Home(real, "", self.outside, world.clock.wall, plan.root)
             made.make()
             made.path = spelled(base, real, via if name == HOME else "plain")
@@ -215,6 +215,16 @@ class RunHomes:
         event = self._world.snapshot().events.get(f"{folder}/finished")
         if file != TOMBSTONE or (event is not None and event.state != "delivered"):
             self._note(self.early, [f"{folder}/{file}"])
+
+    def told(self, what: str, paths: list[str]) -> None:
+        """The same from the process of an owner, which sees what it has open itself."""
+        if what == "writes":
+            self.about_to_write(*paths)
+        elif what == "looked":
+            self.looked += 1
+            self._note(self.reached_out, paths)
+        else:
+            self._note(self.left_open, paths)
 
     def _note(self, where: list[str], paths: list[str]) -> None:
         where += paths[: MOST_REMEMBERED - len(where)]

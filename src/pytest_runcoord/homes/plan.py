@@ -7,6 +7,8 @@ from typing import Any
 
 from pytest_runcoord.homes.shapes import ROOT
 
+HOMES, OUTSIDE = "homes", "outside"
+"""Directories of a scenario: its homes, and what lies outside of them."""
 HOME = "home"
 """The home of a scenario that names none."""
 

@@ -14,8 +14,9 @@ import sys
 import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
+from pytest_runcoord.homes.plan import READING
 from pytest_runcoord.incarnation import LocalProcess
 from pytest_runcoord.probed_ports import BoundedByWorld, HangInBound, NeverReturns, Probe, store_error
 from pytest_runcoord.real.launcher import NamedLauncher
@@ -28,6 +29,9 @@ from pytest_runcoord.world_ports import AtFirstUse, timed_out
 from runcoord import DestinationRefused, open_processes
 from runcoord.errors import Happened, RuncoordError
 from runcoord.ports import Homes, Message
+
+if TYPE_CHECKING:
+    from pytest_runcoord.real.lookout import Lookout
 
 
 class WireClock:
@@ -52,14 +56,14 @@ class WireClock:
         return self._read[3]
 
 
-def _homes(probe: Probe) -> Homes:
+def _homes(probe: Probe, lookout: Callable[[], Lookout]) -> Homes:
     """The homes of this machine, behind the probe, loaded when something asks for them."""
 
     def made() -> Homes:
         from pytest_runcoord.homes.probed import ProbedHomes
         from runcoord import open_homes
 
-        return ProbedHomes(open_homes, probe)
+        return ProbedHomes(open_homes, probe, lookout())
 
     return cast("Homes", AtFirstUse(made))
 
@@ -77,6 +81,8 @@ class Child:
         self._started: list[subprocess.Popen[bytes]] = []
         """Processes that this one has started for the scenario, and not reaped."""
         self._released = threading.Event()
+        self._directory = Path()
+        self._lookout: Lookout | None = None
 
     def serve(self) -> None:
         """Until the world closes the session or goes away."""
@@ -125,6 +131,8 @@ class Child:
         try:
             values = process.call(request["verb"], request["args"], request["given"], request["keep"])
         finally:
+            if self._lookout is not None and request["verb"] in READING:
+                self._lookout.look_behind()
             after = dict(os.environ)
             if wears is not None:
                 _wear(before)
@@ -142,7 +150,17 @@ class Child:
         self._numbers = {number: timer for number, _, timer in found}
         return [(number, name, timer.next_due()) for number, name, timer in found]
 
+    def _look_out(self) -> Lookout:
+        from pytest_runcoord.real.lookout import Lookout
+
+        self._lookout = Lookout(self._directory, self._tell_of_homes)
+        return self._lookout
+
+    def _tell_of_homes(self, what: str, paths: list[str]) -> None:
+        self._ask({"asks": "homes", "what": what, "paths": paths})
+
     def _world(self, request: dict[str, Any]) -> SubjectWorld:
+        self._directory = Path(request["directory"])
         machine = NamedMachine(
             open_processes(),
             request["machine"],
@@ -152,7 +170,7 @@ class Child:
             wait=self._wait_for if request["staged"] else None,
         )
         return SubjectWorld(
-            Path(request["directory"]),
+            self._directory,
             self._clock,
             self,
             self,
@@ -163,7 +181,7 @@ class Child:
             {},
             machine,
             NamedLauncher(machine, self.announce) if request["staged"] else None,
-            _homes(self),
+            _homes(self, self._look_out),
             tuple(request["imports"]),
         )
 

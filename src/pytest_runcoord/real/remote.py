@@ -187,6 +187,9 @@ class RemoteProcess:
             if asks == "log":
                 self._log(request)
                 return {}
+            if asks == "homes":
+                world.homes.told(request["what"], request["paths"])
+                return {}
             if asks == "ends":
                 self._processes.wait_for(self._incarnation, request["pids"], request["seconds"])
                 return {}

@@ -1,7 +1,7 @@
 """A program that imports a home, delivers, and writes tombstones, and kills itself at one effect.
 
-``python killed_importer.py STORE HOME AT PRUNE`` dies just before or after effect number AT (from 0); without dying
-it prints how many effects there were.
+``python killed_importer.py STORE HOME AT PRUNE`` dies just before or after effect number AT (from 0); without
+dying it prints how many effects there were.
 """
 
 from __future__ import annotations

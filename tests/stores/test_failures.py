@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 import sqlite3
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from runcoord._stores.connections import Tuning
 from runcoord._stores.failures import translated
 from runcoord.errors import (
     InvalidRequest,
@@ -184,6 +187,48 @@ def test_a_store_whose_file_was_removed_says_so_and_no_file_is_made_in_its_place
     assert str(path) in str(caught.value)
     assert caught.value.happened == "no"
     assert not path.exists()
+    store.close()
+
+
+@pytest.mark.parametrize("journal", ["wal", "truncate"])
+@pytest.mark.parametrize("instead", ["nothing", "another store", "a copy"])
+def test_a_store_whose_file_is_not_at_its_path_any_more_takes_no_change(
+    tmp_path: Path, instead: str, journal: str
+) -> None:
+    """In WAL mode SQLite does not notice, and writes into a file that nobody finds."""
+    clock, path = ManualClock(), tmp_path / "store"
+    store = opened(path, clock, tuning=Tuning(journal=journal))
+    with store.transaction("fill") as tx:
+        tx.save([Change(run=accepted("r1", clock.now()))])
+    if instead == "another store":
+        opened(tmp_path / "other", clock).close()
+        (tmp_path / "other").replace(path)
+    elif instead == "a copy":
+        shutil.copy(path, tmp_path / "copy")
+        (tmp_path / "copy").replace(path)
+    else:
+        path.rename(tmp_path / "moved")
+    before = path.read_bytes() if path.exists() else None
+    for changes in ([Change(run=accepted("r2", clock.now()))], []):  # an answer out of it is none either
+        with pytest.raises(StoreUnavailable) as caught, store.transaction("write") as tx:
+            tx.save(changes)
+        assert "while it was open" in caught.value.problem
+        assert str(path) in caught.value.problem
+        assert caught.value.happened == "no"
+    assert (path.read_bytes() if path.exists() else None) == before
+    with store.view("look") as view:
+        assert view.run("r2") is None
+    store.close()
+
+
+def test_a_new_thread_does_not_read_the_file_that_took_the_place_of_the_store_s(tmp_path: Path) -> None:
+    clock, path = ManualClock(), tmp_path / "store"
+    store = opened(path, clock)
+    opened(tmp_path / "other", clock).close()
+    (tmp_path / "other").replace(path)
+    with store.view("look"), ThreadPoolExecutor(1) as threads:  # the connection that there is is taken
+        reading = threads.submit(store.view("look in another thread").__enter__)
+        assert isinstance(reading.exception(30), StoreUnavailable)
     store.close()
 
 

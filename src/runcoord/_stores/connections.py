@@ -149,12 +149,30 @@ class Place:
     device: int
     inode: int
 
+    def require_same_file(self) -> None:
+        """Refuse a file that nobody finds by its path any more: what is written into it is lost, and somebody
+        else may write into the other one. Raises :class:`~runcoord.errors.StoreUnavailable`."""
+        try:
+            found = os.stat(self.path)
+            if (found.st_dev, found.st_ino) == (self.device, self.inode):
+                return
+            what = "another file is there now"
+        except (FileNotFoundError, NotADirectoryError):
+            what = "nothing is there any more"
+        except OSError:
+            return  # nobody can tell
+        raise StoreUnavailable(
+            f"the store's file was moved, removed or replaced while it was open: {self.path} ({what})",
+            remedy="Put the file back, or open the store again. What was written before is in the old file.",
+            path=self.path,
+        )
+
 
 class Connections:
     """What one store uses of them."""
 
     def __init__(self, place: Place, tuning: Tuning, set_up: Callable[[sqlite3.Connection], None]) -> None:
-        self.path = place.path
+        self.path, self.place = place.path, place
         self._set_up = set_up
         self._closed = False
         self._threads = threading.local()
@@ -242,6 +260,7 @@ class Connections:
         except sqlite3.Error as error:
             raise translated(error, self.path, "open") from error
         try:
+            self.place.require_same_file()
             self._set_up(connection)
         except BaseException:
             connection.close()

@@ -55,6 +55,7 @@ class SqliteTransaction(SqliteView):
 
     def _commit(self) -> None:
         connection = self._connection
+        self._connections.place.require_same_file()
         try:
             try:
                 connection.execute(statements.COMMIT)

@@ -182,6 +182,7 @@ def test_the_report_is_a_document_with_every_count(garden: Garden, shell: Shell)
         "pruned": 0,
         "pruned_summaries": 0,
         "digest": False,
+        "imports": [],
         "unfinished": False,
         "bad": [],
         "bad_count": 0,

@@ -166,6 +166,8 @@ def test_a_result_can_be_asked_for_as_a_document(garden: Garden, shell: Shell) -
         "run": "r",
         "result": WHOLE,
         "result_truncated": False,
+        "size": len(WHOLE.encode()),
+        "where": "",
     }
 
 

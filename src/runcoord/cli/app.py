@@ -25,14 +25,15 @@ COMMANDS: Mapping[str, str] = {
     "events": "runcoord.cli.events",
     "stop": "runcoord.cli.control",
     "recover": "runcoord.cli.control",
+    "import": "runcoord.cli.importing",
 }
 """Our commands in the order of the help, and the module that has each under its own name. A module is loaded
 when its command is called, or the help of all is shown."""
 
 HELP = """Run commands durably, look at runs and their events, stop runs, and recover what a crash left.
 
-Reading changes nothing and never makes a store; only run makes one. The global options below go before the
-command or after it.
+Reading changes nothing and never makes a store; only run and import make one. The global options below
+go before the command or after it.
 """
 
 HELP_COLUMNS = 100

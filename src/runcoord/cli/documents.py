@@ -6,11 +6,15 @@ the empty text where the library keeps an empty text.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from runcoord import Deadline, Event, EventState, Instant, Run, State, SweepReport
+from runcoord._core.sources import source_document
 from runcoord.cli.wording import iso_time
-from runcoord.ports import BadRow, Group
+from runcoord.ports import BadRow, Group, RefusedFolder
+
+if TYPE_CHECKING:
+    from runcoord import ImportReport
 
 Document = dict[str, Any]
 
@@ -39,6 +43,7 @@ def run_summary(run: Run, now: Instant) -> Document:
         "destination": spec.destination,
         "conversation_key": spec.conversation_key,
         "group": spec.group,
+        "imported": run.source is not None,
     }
 
 
@@ -57,7 +62,18 @@ def run_document(run: Run, now: Instant) -> Document:
         "interruption_budget": run.spec.interruption_budget,
         "notes": run.notes,
         "version": run.version,
+        "source": _source(run),
     }
+
+
+def _source(run: Run) -> Document | None:
+    """The folder that it was imported from, if it was; times as everywhere here."""
+    document = source_document(run.source, run.run_id)
+    if document is not None and run.source is not None:
+        document["imported_at"] = iso_time(run.source.imported_at)
+        document["state"] = run.source.state.value
+        document["claims"]["pid_recorded_at"] = iso_time(run.source.claims.pid_recorded_at)
+    return document
 
 
 def lease_document(run: Run, now: Instant) -> Document | None:
@@ -151,6 +167,7 @@ def sweep_document(report: SweepReport, waiting: int, waiting_more: bool) -> Doc
         "pruned": report.pruned,
         "pruned_summaries": report.pruned_summaries,
         "digest": report.digest,
+        "imports": [import_document(each) for each in report.imports],
         "unfinished": report.unfinished,
         "bad": [bad_row_document(row) for row in report.bad],
         "bad_count": report.bad_count,
@@ -158,6 +175,39 @@ def sweep_document(report: SweepReport, waiting: int, waiting_more: bool) -> Doc
         "events_waiting": waiting,
         "events_waiting_more": waiting_more,
     }
+
+
+def import_document(report: ImportReport) -> Document:
+    """What one pass over one root of run folders did. Lists of names are cut; the counts are whole."""
+    return {
+        "root": report.root,
+        "problem": report.problem,
+        "missing": list(report.missing),
+        "looked_at": report.looked_at,
+        "imported": report.imported,
+        "history": report.history,
+        "known": report.known,
+        "changed": list(report.changed),
+        "changed_count": report.changed_count,
+        "refused": _folders(report.refused),
+        "refused_count": report.refused_count,
+        "corrupt": _folders(report.corrupt),
+        "corrupt_count": report.corrupt_count,
+        "held": report.held,
+        "routed": report.routed,
+        "tombstoned": report.tombstoned,
+        "tombstones_failed": report.tombstones_failed,
+        "tombstone_failures": _folders(report.tombstone_failures),
+        "pruned": report.pruned,
+        "prunings_failed": report.prunings_failed,
+        "pruning_failures": _folders(report.pruning_failures),
+        "gone": report.gone,
+        "unfinished": report.unfinished,
+    }
+
+
+def _folders(folders: list[RefusedFolder]) -> list[Document]:
+    return [{"name": each.name, "kind": each.kind, "reason": each.reason} for each in folders]
 
 
 def _seconds(value: float) -> float:

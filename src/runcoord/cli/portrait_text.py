@@ -7,6 +7,7 @@ import json
 from rich.text import Text
 
 from runcoord import Run, State
+from runcoord._core.sources import SourceState
 from runcoord.cli.event_table import events_table
 from runcoord.cli.output import json_text
 from runcoord.cli.portrait import Portrait
@@ -27,7 +28,15 @@ def portrait_lines(portrait: Portrait, width: int | None) -> list[Text | str]:
     """The run in parts: what it is, its life, who has it, how it ended, and its events."""
     run = portrait.run
     of_processes = portrait.records.facts(run)
-    parts = [_asked(run), _life(portrait), _holder(portrait), _end(run), of_processes, _relations(portrait)]
+    parts = [
+        _asked(run),
+        _life(portrait),
+        _holder(portrait),
+        _end(run),
+        _folder(run),
+        of_processes,
+        _relations(portrait),
+    ]
     names = [name for part in parts for name in part.values]
     lines: list[Text | str] = [_title(run)]
     for part in parts:
@@ -62,7 +71,8 @@ def _asked(run: Run) -> Facts:
     facts.add("Agent", printable(spec.agent))
     facts.add("Conversation", printable(spec.conversation_key))
     facts.add("Destination", printable(spec.destination) or "none: its terminal event is held")
-    facts.add("Inputs", preview(_inputs(spec.payload)))
+    if run.source is None:  # of an imported one they are not known
+        facts.add("Inputs", preview(_inputs(spec.payload)))
     return facts
 
 
@@ -133,6 +143,37 @@ def _end(run: Run) -> Facts:
         size = counted(len(run.result), "character")
         facts.add("Result", f"{size}{', the rest was cut off' if run.result_truncated else ''}")
         facts.add("", preview(run.result, f"runcoord show {printable(run.run_id)} --result"))
+    return facts
+
+
+def _folder(run: Run) -> Facts:
+    """Where an imported run comes from, and what its folder says that nobody acts on."""
+    source, facts = run.source, Facts()
+    if source is None:
+        return facts
+    state = {
+        SourceState.OPEN: "its tombstone is written when its event was delivered",
+        SourceState.CLOSED: "it has a tombstone",
+        SourceState.GONE: "it is not there any more",
+    }[source.state]
+    where = f"{printable(source.root)}/{printable(run.run_id)}"
+    facts.add("Imported from", f"{where}\n{local_time(source.imported_at)}; {state}")
+    if source.result is not None:
+        size = counted(source.result.size, "byte")
+        name, whole = printable(source.result.file), f"runcoord show {printable(run.run_id)} --result"
+        facts.add("Result", f"{size}, kept in {name}: {whole}")
+    claims = source.claims
+    claimed = [
+        f"{what} {printable(str(said))}, {but}"
+        for what, said, but in (
+            ("destination", claims.destination, "not believed"),
+            ("conversation", claims.conversation_key, "not believed"),
+            ("process", claims.pid, "never signalled"),
+        )
+        if said not in {None, ""}
+    ]
+    facts.add("Claimed", "\n".join(claimed))
+    facts.add("Left out", "\n".join(printable(note) for note in source.notes))
     return facts
 
 

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import click
 
-from runcoord import Instant, Run, RunList, State
+from runcoord import Coordinator, Instant, Result, RunList, State
+from runcoord._core.limits import MAX_RESULT_READ_BYTES
 from runcoord.cli import documents, paging
 from runcoord.cli.failures import Exit, Failure
 from runcoord.cli.global_options import UTF8, RuncoordCommand, pass_session
@@ -93,7 +94,7 @@ def show(session: Session, run_id: str, only_result: bool) -> None:
     """
     with session.open() as coordinator:
         if only_result:
-            _tell_result(session, coordinator.run(run_id))
+            _tell_result(session, coordinator, run_id)
             return
         seen = Portrait.of(coordinator, run_id)
     if session.json:
@@ -105,7 +106,8 @@ def show(session: Session, run_id: str, only_result: bool) -> None:
     session.warn_of_bad_rows(seen.bad)
 
 
-def _tell_result(session: Session, run: Run) -> None:
+def _tell_result(session: Session, coordinator: Coordinator, run_id: str) -> None:
+    run = coordinator.run(run_id)
     if run.state is not State.FINISHED:
         session.output.failure(
             Failure(
@@ -117,21 +119,33 @@ def _tell_result(session: Session, run: Run) -> None:
             )
         )
         leave(Exit.SOMETHING_LEFT)
+    result = coordinator.read_result(run_id, limit=MAX_RESULT_READ_BYTES)
     if session.json:
         session.output.document(
-            {"run": run.run_id, "result": run.result, "result_truncated": run.result_truncated}
+            {
+                "run": run.run_id,
+                "result": result.text,
+                "result_truncated": result.truncated,
+                "size": result.size,
+                "where": result.where,
+            }
         )
-    elif run.result:
-        session.output.exact(run.result)
+    elif result.text:
+        session.output.exact(result.text)
     else:
         session.output.note("The result is empty.")
-    if run.result_truncated:
-        session.output.failure(
-            Failure(
-                "result-truncated",
-                f"only the first {counted(len(run.result), 'character')} of the result were kept",
-                Exit.SOMETHING_LEFT,
-                details={"run": run.run_id, "characters": len(run.result)},
-            )
-        )
+    if result.truncated:
+        session.output.failure(_truncated(run_id, result))
         leave(Exit.SOMETHING_LEFT)
+
+
+def _truncated(run_id: str, result: Result) -> Failure:
+    """There is more of the result than was printed: left out when it was stored, or left in its file."""
+    size = counted(len(result.text), "character")
+    details = {"run": run_id, "characters": len(result.text), "where": result.where}
+    if not result.where:
+        problem, remedy = f"only the first {size} of the result were kept", ""
+    else:
+        problem = f"only the first {size} of the result are shown, of {counted(result.size, 'byte')}"
+        remedy = f"All of it: {result.where}"
+    return Failure("result-truncated", problem, Exit.SOMETHING_LEFT, remedy, details=details)

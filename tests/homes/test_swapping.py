@@ -90,6 +90,32 @@ def test_a_link_that_is_there_only_while_it_is_opened_is_not_read(folder: Path) 
     assert refused.value.kind in {RefusalKind.LINK, RefusalKind.SWAPPED}
 
 
+def test_a_folder_that_is_a_link_only_while_it_is_opened_may_be_tried_again(tmp_path: Path) -> None:
+    folder = tmp_path / "home" / "runs" / "r1"
+    folder.mkdir(parents=True)
+    (folder / "state.json").write_bytes(b"inside")
+    spare, real = tmp_path / "spare", os.open
+
+    def opening(path: Any, *how: Any, **where: Any) -> int:
+        if path != "r1":
+            return real(path, *how, **where)
+        folder.rename(spare)
+        folder.symlink_to(spare)
+        try:
+            return real(path, *how, **where)
+        finally:
+            folder.unlink()
+            spare.rename(folder)
+
+    opening.__name__ = "open"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "open", opening)
+        with pytest.raises(FolderRefused) as refused:
+            read(folder)
+    assert refused.value.kind is RefusalKind.SWAPPED
+    assert refused.value.kind.passing
+
+
 def test_a_fifo_that_is_there_only_while_it_is_opened_is_not_waited_for(tmp_path: Path) -> None:
     folder = tmp_path / "home" / "runs" / "r1"
     folder.mkdir(parents=True)

@@ -149,3 +149,33 @@ def test_a_root_of_many_names_is_listed_in_little_memory(tmp_path: Path) -> None
     assert page.names == [f"{number:05}" for number in range(3_000, 3_010)]
     assert page.more
     assert peak < MIB // 4
+
+
+def _memory_of_importing(tmp_path: Path, number: int) -> None:
+    """``number`` mebibytes of hostile state files, in turns with good folders."""
+    home = made(tmp_path / "home", 2 * number)
+    (home / "empty" / "runs").mkdir(parents=True)
+    worst = list(WORST.values())
+    for each in range(number):
+        (home / "runs" / f"run-{2 * each:05}" / "state.json").write_bytes(worst[each % len(worst)])
+    program = Path(__file__).with_name("importing_program.py")
+    ran = subprocess.run(
+        [sys.executable, str(program), str(home), str(tmp_path / "store.db")],
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    told = json.loads(ran.stdout)
+    assert (told["imported"], told["corrupt"]) == (number, number)
+    assert told["kib"] < 64 * 1024
+
+
+def test_hostile_files_take_less_than_64_mebibytes_to_import(tmp_path: Path) -> None:
+    _memory_of_importing(tmp_path, 16)
+
+
+@pytest.mark.soak
+def test_200_mebibytes_of_hostile_files_take_less_than_64_to_import(tmp_path: Path) -> None:
+    _memory_of_importing(tmp_path, 200)

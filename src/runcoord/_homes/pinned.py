@@ -6,6 +6,7 @@ opening by path. To look at a file of a folder takes three calls of the system, 
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Mapping
@@ -249,7 +250,9 @@ def _refused_directory(outer: int, name: str, what: str, error: OSError | ValueE
     try:
         wrong = no_directory(os.stat(name, dir_fd=outer, follow_symlinks=False), what)
     except OSError:
-        wrong = None
+        return refusal(error, what)
+    if wrong is None and error.errno in {errno.ENOTDIR, errno.ELOOP}:
+        return FolderRefused(RefusalKind.SWAPPED, f"{what} became another one while it was opened")
     return wrong or refusal(error, what)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from runcoord._answers import Completion, Receipt, Renewal, StopReceipt
 from runcoord._changes import Groups, changes_of, creation
@@ -27,6 +26,10 @@ from runcoord._lookups import Lookups, next_waiting, present, unknown_run
 from runcoord._registration import Registration
 from runcoord.errors import InvalidRequest, UnknownEvent, VersionConflict
 from runcoord.ports import Change, Clock, Destination, Ids, Processes, Store, Transaction
+
+TYPE_CHECKING = False  # that of typing, the loading of which takes longer than all that is done here
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def instant(clock: Clock) -> Instant:

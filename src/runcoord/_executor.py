@@ -11,7 +11,6 @@ import enum
 import threading
 from collections.abc import Callable
 from functools import partial
-from typing import TypeVar
 
 from runcoord._answers import Completion
 from runcoord._coordinator import RunVerbs
@@ -36,7 +35,12 @@ from runcoord.errors import (
 )
 from runcoord.ports import Bounded, Event, Sleeper
 
-T = TypeVar("T")
+TYPE_CHECKING = False  # that of typing, the loading of which takes longer than all that is done here
+if TYPE_CHECKING:
+    from typing import TypeVar
+
+    T = TypeVar("T")
+
 
 log = Log("runcoord.executor")
 

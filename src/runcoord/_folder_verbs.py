@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from runcoord._core import limits, submission
 from runcoord._core.values import value
 from runcoord.errors import InvalidRequest, ResultUnreachable
 
+TYPE_CHECKING = False  # that of typing, the loading of which takes longer than all that is done here
 if TYPE_CHECKING:
     from collections.abc import Callable
 

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TypeVar
 
 from runcoord._answers import EventList, RunList
 from runcoord._core import limits, submission
 from runcoord._core.model import EventState, Instant, Run, State
 from runcoord._log import ERROR, Log, say
-from runcoord._store_ports import R
 from runcoord.errors import InvalidRequest, UndecodableRow, UnknownRun
 from runcoord.ports import Audit, BadRow, RecordedProcess, Snapshot, Store, Teardown, View
 
-log = Log("runcoord.coordinator")
+TYPE_CHECKING = False  # that of typing, the loading of which takes longer than all that is done here
+if TYPE_CHECKING:
+    from typing import TypeVar
 
-E = TypeVar("E", State, EventState)
+    from runcoord._store_ports import R
+
+    E = TypeVar("E", State, EventState)
+
+log = Log("runcoord.coordinator")
 
 
 class Lookups:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from runcoord._core import limits
 from runcoord._late import once
@@ -12,6 +11,7 @@ from runcoord._outbox import DrainReport, Outbox
 from runcoord.errors import StoreError
 from runcoord.ports import Clock
 
+TYPE_CHECKING = False  # that of typing, the loading of which takes longer than all that is done here
 if TYPE_CHECKING:
     from runcoord._recoverer import Recoverer, SweepReport
 

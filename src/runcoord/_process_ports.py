@@ -6,13 +6,18 @@ Public through :mod:`runcoord.ports`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
 
 from runcoord._core.identity import Habitat, ProcessIdentity
 from runcoord._core.launch_order import LaunchOrder as LaunchOrder
 from runcoord._core.looks import Guarantees, Look
 from runcoord._core.teardown import Membership, Scan, TeardownReport
 from runcoord._core.values import value
+
+TYPE_CHECKING = False  # that of typing, the loading of which takes longer than all that is done here
+if TYPE_CHECKING:
+    from typing import Protocol
+else:
+    Protocol = object  # what follows says what is expected, and is not asked for at run time
 
 
 class PinnedProcess(Protocol):

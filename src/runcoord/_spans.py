@@ -11,7 +11,10 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+
+TYPE_CHECKING = False  # that of typing, the loading of which takes longer than all that is done here
+if TYPE_CHECKING:
+    from typing import Any
 
 MODULE = "opentelemetry.trace"
 PROVIDER_VARIABLE = "OTEL_PYTHON_TRACER_PROVIDER"

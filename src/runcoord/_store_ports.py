@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
-from typing import Protocol, TypeVar
 
 from runcoord._core.model import (
     Command,
@@ -21,7 +20,13 @@ from runcoord._core.sources import KnownFolder, RefusedFolder
 from runcoord._core.values import record, value
 from runcoord.errors import UndecodableRow
 
-R = TypeVar("R", RecordedProcess, Audit, Teardown, Snapshot)
+TYPE_CHECKING = False  # that of typing, the loading of which takes longer than all that is done here
+if TYPE_CHECKING:
+    from typing import Protocol, TypeVar
+
+    R = TypeVar("R", RecordedProcess, Audit, Teardown, Snapshot)
+else:
+    Protocol = object  # what follows says what is expected, and is not asked for at run time
 
 
 @value

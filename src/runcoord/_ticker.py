@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import threading
 from types import TracebackType
-from typing import Protocol, Self
 
 from runcoord._log import Log
 from runcoord.ports import Clock
+
+TYPE_CHECKING = False  # that of typing, the loading of which takes longer than all that is done here
+if TYPE_CHECKING:
+    from typing import Protocol, Self
+else:
+    Protocol = object  # what follows says what is expected, and is not asked for at run time
 
 log = Log("runcoord.ticker")
 

@@ -7,7 +7,6 @@ real ones; a test or a simulated world passes others through :class:`Ports`, and
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol, TypeVar
 
 from runcoord._core.identity import (
     Habitat,
@@ -92,6 +91,14 @@ from runcoord._process_ports import (
 )
 from runcoord._store_ports import BadRow, Change, Counters, Store, Transaction, View
 
+TYPE_CHECKING = False  # that of typing, the loading of which takes longer than all that is done here
+if TYPE_CHECKING:
+    from typing import Protocol, TypeVar
+
+    T = TypeVar("T")
+else:
+    Protocol = object  # what follows says what is expected, and is not asked for at run time
+
 __all__ = [
     "Audit",
     "BadRow",
@@ -174,8 +181,6 @@ __all__ = [
     "is_pid",
     "same_place",
 ]
-
-T = TypeVar("T")
 
 
 class Clock(Protocol):

@@ -16,7 +16,7 @@ from typing import Any, get_type_hints
 import pytest
 
 import runcoord
-from runcoord._core.values import field, names_of, record, value
+from runcoord._core.values import OFTEN, field, names_of, record, replace, value
 
 
 @value
@@ -212,3 +212,44 @@ def test_declaring_values_loads_nothing() -> None:
 def _found(code: str) -> str:
     assert runcoord.__file__ is not None
     return f"import sys\nsys.path.append({str(Path(runcoord.__file__).parents[1])!r})\n{code}"
+
+
+def test_a_constructor_is_compiled_when_it_is_used_often_and_does_the_same() -> None:
+    @value
+    class Own:
+        """A class that nobody has made an object of."""
+
+        x: int
+        names: list[str] = field(default_factory=list)
+        factor: float = 1.5
+
+        def __post_init__(self) -> None:
+            if self.x < 0:
+                raise ValueError(self.x)
+
+    seen = []
+    for _ in range(OFTEN + 2):
+        made = Own(3, factor=2.5)
+        made.names.append("own")
+        with pytest.raises(TypeError) as missing:
+            Own()  # type: ignore[call-arg]
+        with pytest.raises(TypeError) as unknown:
+            Own(1, other=2)  # type: ignore[call-arg]
+        with pytest.raises(ValueError, match="-1"):
+            Own(-1)
+        told = (str(missing.value), str(unknown.value), str(inspect.signature(Own)), Own.__init__.__doc__)
+        seen.append((made, *told, get_type_hints(Own.__init__, localns=locals())))
+    assert len({id(each[0].names) for each in seen}) == OFTEN + 2
+    assert all(each == seen[0] for each in seen)
+    assert seen[0][0] == Own(3, ["own"], 2.5)
+    # Objects of a compiled constructor are not counted; it was compiled.
+    assert "fill" not in Own.__init__.__code__.co_names
+
+
+def test_one_is_replaced_and_checked_as_a_new_one_is() -> None:
+    assert replace(Point(1, note="n"), y=5) == Point(1, 5)
+    assert replace(Point(1, note="n"), y=5).note == "n"
+    with pytest.raises(ValueError, match="-1"):
+        replace(Checked(1), x=-1)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'z'"):
+        replace(Point(1), z=5)

@@ -41,7 +41,6 @@ gives values: the caller supplies the time, and saves what comes back.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from runcoord._core import process_rules
 from runcoord._core import requests as ask
@@ -67,6 +66,10 @@ from runcoord._core.model import Cleanup, Deadline, Instant, Lease, Outcome, Run
 from runcoord._core.records import Record
 from runcoord._core.texts import storable
 from runcoord.errors import AlreadyStarted, NotStarted
+
+TYPE_CHECKING = False  # that of typing, the loading of which takes longer than all that is done here
+if TYPE_CHECKING:
+    from typing import Any
 
 _NO_RECORDS: tuple[Record, ...] = ()
 __all__ = ["INTERRUPTED_ERROR", "Decision", "decide", "require_lease_seconds", "retry_of"]

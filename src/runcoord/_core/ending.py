@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from runcoord._core.decision import Decision
 from runcoord._core.events import finished_event
 from runcoord._core.evolving import evolved
@@ -11,6 +9,10 @@ from runcoord._core.limits import MAX_ERROR_CHARACTERS
 from runcoord._core.model import CleanupState, Deadline, Instant, Outcome, Run, State
 from runcoord._core.texts import storable
 from runcoord.errors import WorkCancelled
+
+TYPE_CHECKING = False  # that of typing, the loading of which takes longer than all that is done here
+if TYPE_CHECKING:
+    from typing import Any
 
 INTERRUPTED_ERROR = "interrupted: its owner ended or lost its lease before the run finished"
 

@@ -9,9 +9,12 @@ the fields at once. They are for classes that keep their fields in ``__dict__`` 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, TypeVar
 
-T = TypeVar("T")
+TYPE_CHECKING = False  # that of typing, the loading of which takes longer than all that is done here
+if TYPE_CHECKING:
+    from typing import Any, TypeVar
+
+    T = TypeVar("T")
 
 
 def evolved(value: T, **changes: Any) -> T:

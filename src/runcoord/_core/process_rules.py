@@ -8,7 +8,6 @@ acquired, under a new epoch, by each attempt.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from runcoord._core import requests as ask
 from runcoord._core.cleanup import settled, torn_down
@@ -26,6 +25,10 @@ from runcoord._core.limits import (
 from runcoord._core.model import Cleanup, CleanupState, Deadline, Instant, Run, State
 from runcoord._core.records import Audit, Identity, RecordedProcess, Snapshot, Takeover, Terms
 from runcoord.errors import InvalidRequest, LeaseLost
+
+TYPE_CHECKING = False  # that of typing, the loading of which takes longer than all that is done here
+if TYPE_CHECKING:
+    from typing import Any
 
 # --- by the owner --------------------------------------------------------------------------------
 

@@ -6,13 +6,16 @@ A run without processes has none of these.
 from __future__ import annotations
 
 import enum
-from typing import Any
 
 from runcoord._core.identity import ProcessIdentity, UnknownIdentity
 from runcoord._core.limits import GRACE_SECONDS
 from runcoord._core.model import Deadline
 from runcoord._core.teardown import Fate, Scope, TeardownReport
 from runcoord._core.values import value
+
+TYPE_CHECKING = False  # that of typing, the loading of which takes longer than all that is done here
+if TYPE_CHECKING:
+    from typing import Any
 
 Identity = ProcessIdentity | UnknownIdentity
 

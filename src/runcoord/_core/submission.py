@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from runcoord._core import limits
 from runcoord._core.decide import retry_of
 from runcoord._core.events import canonical_json
@@ -11,6 +9,10 @@ from runcoord._core.evolving import evolved
 from runcoord._core.model import Command, Group, Instant, Outcome, Run, Spec
 from runcoord._core.values import replace, value
 from runcoord.errors import InvalidRequest, KeyConflict, LiveRunsExceeded, NotRetryable
+
+TYPE_CHECKING = False  # that of typing, the loading of which takes longer than all that is done here
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def make_spec(

@@ -141,13 +141,34 @@ def _made(kind: type, *, frozen: bool, slots: bool) -> type:
     return plan.kind
 
 
+OFTEN = 32
+"""Objects after which a constructor is compiled. That takes as long as a hundred objects do without, and most
+classes have a few objects in the life of a command."""
+
+
 class _Plan:
     """What is known of a class until its methods are made."""
 
-    __slots__ = ("body", "fields", "frozen", "kind")
+    __slots__ = ("body", "checked", "factories", "fields", "frozen", "kind", "made")
 
     def __init__(self, kind: type, body: dict[str, Any], fields: dict[str, Any], frozen: bool) -> None:
         self.kind, self.body, self.fields, self.frozen = kind, body, fields, frozen
+        self.factories: dict[str, Any] = {}
+        self.checked = False
+        self.made = 0
+        """Objects of the class, until its constructor is compiled."""
+
+    def fill(self, one: Any, given: dict[str, Any]) -> None:
+        """Set the fields of a new object."""
+        self.made += 1
+        if self.made >= OFTEN:
+            self.made = 0
+            self.kind.__init__ = _compiled_init(self)  # type: ignore[misc]
+        for name in self.fields:
+            each = given[name]
+            object.__setattr__(one, name, self.factories[name]() if each is _FACTORY else each)
+        if self.checked:
+            one.__post_init__()
 
 
 class _Late:
@@ -174,9 +195,29 @@ millisecond, to rename its fields a hundredth of that."""
 
 
 def _init(plan: _Plan) -> Any:
-    """A function with its own signature, which costs what any other does."""
-    names, checked = tuple(plan.fields), hasattr(plan.kind, "__post_init__")
-    defaults, factories = _defaults(plan)
+    """A function with its own signature, which leaves the rest to the plan; nothing is compiled for it."""
+    _, plan.factories = _defaults(plan)
+    plan.checked = hasattr(plan.kind, "__post_init__")
+    names, like = tuple(plan.fields), _like_any
+    constants = tuple(plan if each == "the plan" else each for each in like.__code__.co_consts)
+    code = like.__code__.replace(
+        co_name="__init__",
+        co_argcount=len(names) + 1,
+        co_nlocals=len(names) + 1,
+        co_varnames=("self", *names),
+        co_consts=constants,
+    )
+    return _function(plan, code, like)
+
+
+def _like_any(self: Any) -> None:
+    # A constructor, once it has the fields as arguments, and the plan in the place of its name.
+    "the plan".fill(self, locals())  # type: ignore[attr-defined]
+
+
+def _compiled_init(plan: _Plan) -> Any:
+    """The same, which costs what any other function does."""
+    names, factories, checked = tuple(plan.fields), plan.factories, plan.checked
     if factories:
         like = _compiled(names, factories, checked)
         code = like.__code__
@@ -186,6 +227,12 @@ def _init(plan: _Plan) -> Any:
         if like is None:
             like = _PATTERNS[len(names), checked] = _compiled(places, {}, checked)
         code = _renamed(like.__code__, dict(zip(places, names, strict=True)))
+    return _function(plan, code, like)
+
+
+def _function(plan: _Plan, code: Any, like: Any) -> Any:
+    """A constructor of this code, with the defaults and annotations of the class."""
+    names, (defaults, _) = tuple(plan.fields), _defaults(plan)
     module = sys.modules.get(plan.kind.__module__)
     namespace = module.__dict__ if module is not None else {}
     made = type(like)(code, namespace, "__init__", defaults, like.__closure__)

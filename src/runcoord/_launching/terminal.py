@@ -9,7 +9,10 @@ import stat
 import termios
 import threading
 from collections.abc import Iterator
-from typing import Any, Self
+
+TYPE_CHECKING = False  # that of typing, the loading of which takes longer than all that is done here
+if TYPE_CHECKING:
+    from typing import Any, Self
 
 
 class Terminal:

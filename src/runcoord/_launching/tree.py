@@ -8,7 +8,6 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
 
 from runcoord._core.grace import require_grace
 from runcoord._core.identity import ProcessIdentity
@@ -21,12 +20,15 @@ from runcoord._core.limits import (
 )
 from runcoord._core.teardown import TeardownReport, report_from
 from runcoord._launching.channel import Channel
-from runcoord._launching.terminal import Terminal, stop_this_job
 from runcoord.errors import LaunchFailed, ProcessError, ProcessGone
 from runcoord.ports import Ending, LaunchOrder, PinnedProcess, Processes
 
-if TYPE_CHECKING:  # loaded for a run whose shim is gone
+TYPE_CHECKING = False  # that of typing, the loading of which takes longer than all that is done here
+if TYPE_CHECKING:  # loaded for a run on a terminal, or whose shim is gone
+    from typing import Any
+
     from runcoord._launching.orphans import Orphans
+    from runcoord._launching.terminal import Terminal
 
 STOP_LOOK_SECONDS = 0.5
 """How often it is looked whether the shim was stopped, on a terminal only: what no event tells."""
@@ -188,6 +190,8 @@ class ShimTree:
         had_it = self._terminal.handed
         self._terminal.take_back()
         if had_it or not self._terminal.in_foreground():
+            from runcoord._launching.terminal import stop_this_job
+
             stop_this_job()
         self._terminal.hand_to(self._started()[1])
         self._continued += 1

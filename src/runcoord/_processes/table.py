@@ -21,16 +21,15 @@ from runcoord._processes.pinned import (
     wait_for_ends,
     why_elsewhere,
 )
-from runcoord._processes.proof import Proof
 from runcoord._processes.requests import require_group, require_membership, require_pid
 from runcoord._processes.rows import Rows
-from runcoord._processes.scan import Pass
-from runcoord._processes.strangers import Strangers
 from runcoord.errors import InvalidRequest, ProbeFailed, ProcessGone
 
 TYPE_CHECKING = False  # that of typing, which is not loaded for the process that a run hangs on
 if TYPE_CHECKING:
     from runcoord._process_ports import PinnedProcess
+    from runcoord._processes.proof import Proof
+    from runcoord._processes.strangers import Strangers
 
 
 class ProcessTable:
@@ -45,7 +44,7 @@ class ProcessTable:
         self._generation = -1
         self._unspared: Membership | None = None
         """The run of which the last scan saw everything, and nobody who was handed over."""
-        self._strangers = Strangers()
+        self._strangers: Strangers | None = None
 
     def _read_habitat(self) -> Habitat:
         """Where we are. Raises ProbeFailed when the rows are not about the processes that we can signal."""
@@ -120,6 +119,12 @@ class ProcessTable:
             place = self._here()
         except ProbeFailed as error:
             return Scan(complete=False, problem=error.problem)
+        # Late: who starts a run only identifies and holds two processes.
+        from runcoord._processes.scan import Pass
+        from runcoord._processes.strangers import Strangers
+
+        if self._strangers is None:
+            self._strangers = Strangers()
         look = Pass(self._rows, place.habitat, members, own, seconds, self._strangers.known(members))
         scan = look.run(self._is_recorded)
         if scan.complete:
@@ -152,6 +157,8 @@ class ProcessTable:
         return process if kept else None
 
     def _proof(self, members: Membership) -> Proof:
+        from runcoord._processes.proof import Proof
+
         unspared = members == self._unspared
         return Proof(self._rows, members, self.own(), self._is_recorded, unspared)
 

@@ -15,6 +15,8 @@ from runcoord._core.last_words import LastWords
 from runcoord._core.limits import GRACE_SECONDS, MAX_GRACE_SECONDS, MAX_PINNED
 from runcoord._core.teardown import Membership, Scope, TeardownReport
 from runcoord._processes import open_processes
+from runcoord._processes import proof as _proof  # noqa: F401 - while there is time, not in the teardown
+from runcoord._processes import scan as _scan  # noqa: F401 - the same
 from runcoord._shim.attention import Attention
 from runcoord._shim.blind import BlindTeardown
 from runcoord._shim.children import Children, become_subreaper

@@ -9,7 +9,6 @@ import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
 from types import TracebackType
-from typing import Self, TypeVar
 
 from runcoord._core.limits import (
     DELIVERY_CLAIM_SECONDS,
@@ -19,7 +18,6 @@ from runcoord._core.limits import (
 from runcoord._core.model import Command, Deadline, Event, EventState, Group, Instant, Run, State
 from runcoord._core.records import Held, Owner
 from runcoord._core.values import value
-from runcoord._store_ports import R
 from runcoord._stores import records, rows, statements
 from runcoord._stores.connections import Connections, Link, forked_in_use
 from runcoord._stores.failures import BINDING_ERRORS, is_bad_text, is_locked, translated
@@ -29,7 +27,14 @@ from runcoord._stores.waiting import LockWait
 from runcoord.errors import StoreError, UndecodableRow, UnknownRun
 from runcoord.ports import BadRow, KnownFolder, RefusedFolder
 
-T = TypeVar("T")
+TYPE_CHECKING = False  # that of typing, the loading of which takes longer than all that is done here
+if TYPE_CHECKING:
+    from typing import Self, TypeVar
+
+    from runcoord._store_ports import R
+
+    T = TypeVar("T")
+
 Params = Sequence[object] | dict[str, object]
 _HIGHEST_SEQ = 2**63 - 1
 """SQLite gives no higher number to a row."""

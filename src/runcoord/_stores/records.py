@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Any, Generic, TypeVar
 
 from runcoord._core.events import canonical_json, survivor_document
 from runcoord._core.identity import UnknownIdentity, identity_from
@@ -29,8 +28,20 @@ from runcoord._core.teardown import Fate, report_from
 from runcoord._core.values import value
 from runcoord.errors import UndecodableRow
 
-Row = tuple[Any, ...]
-V = TypeVar("V", RecordedProcess, Audit, Teardown, Snapshot, Owner)
+TYPE_CHECKING = False  # that of typing, the loading of which takes longer than all that is done here
+if TYPE_CHECKING:
+    from typing import Any, Generic, TypeVar
+
+    Row = tuple[Any, ...]
+    V = TypeVar("V", RecordedProcess, Audit, Teardown, Snapshot, Owner)
+else:  # what it is generic in is not asked for at run time
+    V = None
+
+    class Generic:
+        __slots__ = ()
+
+        def __class_getitem__(cls, kind):
+            return cls
 
 
 @value

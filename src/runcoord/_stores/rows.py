@@ -7,7 +7,6 @@ were seen to be right, which costs one look-up a row; only a new shape is examin
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NoReturn, TypeVar
 
 from runcoord._core.evolving import assembled
 from runcoord._core.model import (
@@ -29,9 +28,17 @@ from runcoord._core.values import names_of
 from runcoord._stores.records import cleanup_from, cleanup_text
 from runcoord.errors import UndecodableRow
 
-Row = tuple[Any, ...]
-Params = tuple[Any, ...]
-T = TypeVar("T")
+TYPE_CHECKING = False  # that of typing, the loading of which takes longer than all that is done here
+if TYPE_CHECKING:
+    from typing import Any, NoReturn, TypeVar
+
+    Row = tuple[Any, ...]
+    Params = tuple[Any, ...]
+    T = TypeVar("T")
+    Decoder = Callable[[Row], T]
+else:  # what is in them is not asked for at run time
+    Row = Params = tuple
+    Decoder = Callable
 
 #: Fixed when the run is accepted; no update names them.
 RUN_FIXED = [
@@ -386,6 +393,3 @@ def encode_group(group: Group) -> Params:
         group.group_id, group.size, group.destination,
         group.completed, group.failed, group.stopped, group.interrupted,
     )  # fmt: skip
-
-
-Decoder = Callable[[Row], T]

@@ -12,7 +12,6 @@ import sqlite3
 import stat
 import threading
 from collections.abc import Callable, Sequence
-from typing import TypeVar
 
 from runcoord._paths import joined
 from runcoord._stores import migrations as schema
@@ -29,8 +28,10 @@ from runcoord.ports import Clock, Counters, Sleeper
 TYPE_CHECKING = False  # that of typing, the loading of which takes longer than all that is done here
 if TYPE_CHECKING:
     from pathlib import Path
+    from typing import TypeVar
 
-T = TypeVar("T")
+    T = TypeVar("T")
+
 
 DATABASE_HEADER_BYTES = 100
 """Every SQLite database begins with a header of this size (https://www.sqlite.org/fileformat2.html)."""

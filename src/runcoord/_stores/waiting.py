@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable
-from typing import TypeVar
 
 from runcoord._core.limits import (
     LOCK_BACKOFF_SECONDS,
@@ -16,7 +15,11 @@ from runcoord._stores.failures import LOCKED, is_locked
 from runcoord.errors import StoreLocked
 from runcoord.ports import Clock, Sleeper
 
-T = TypeVar("T")
+TYPE_CHECKING = False  # that of typing, the loading of which takes longer than all that is done here
+if TYPE_CHECKING:
+    from typing import TypeVar
+
+    T = TypeVar("T")
 
 
 def at_random() -> float:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Sequence
 from types import TracebackType
-from typing import NoReturn, Self
 
 from runcoord._core.model import Event, Run
 from runcoord._core.records import Record
@@ -15,6 +14,10 @@ from runcoord._stores.reading import SqliteView
 from runcoord._stores.rows import Params
 from runcoord.errors import RuncoordError, StoreLocked, VersionConflict
 from runcoord.ports import Change, RefusedFolder
+
+TYPE_CHECKING = False  # that of typing, the loading of which takes longer than all that is done here
+if TYPE_CHECKING:
+    from typing import NoReturn, Self
 
 MANY_EVENTS = 32
 """So many new events in one call are numbered here: looking for each number takes a fifth of an insert."""

@@ -6,8 +6,6 @@ crash leaves either nothing or a run that recovery can end.
 
 from __future__ import annotations
 
-from typing import Any
-
 from runcoord._coordinator import RunVerbs, instant, lease_of
 from runcoord._core import limits, requests, submission
 from runcoord._core.decide import decide
@@ -20,6 +18,8 @@ from runcoord.ports import BadRow, Change
 
 TYPE_CHECKING = False  # that of typing, the loading of which takes longer than all that is done here
 if TYPE_CHECKING:
+    from typing import Any
+
     from runcoord._supervisor.starting import Launched
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import enum
 import signal
-from typing import TYPE_CHECKING
 
 from runcoord._core.model import Outcome, Run
 from runcoord._core.teardown import TeardownReport
 from runcoord._core.values import value
 
+TYPE_CHECKING = False  # that of typing, the loading of which takes longer than all that is done here
 if TYPE_CHECKING:
     from runcoord._supervisor.git_state import GitReport
     from runcoord.ports import Ending

@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from runcoord._core.deliveries import may_send
-from runcoord._store_ports import R
 from runcoord.errors import UndecodableRow, UnknownRun
 from runcoord.ports import (
     Audit,
@@ -33,6 +32,9 @@ from runcoord.ports import (
     Teardown,
 )
 from runcoord.testing.memory_data import Opener
+
+if TYPE_CHECKING:
+    from runcoord._store_ports import R
 
 
 class MemoryView:

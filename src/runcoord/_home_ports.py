@@ -11,9 +11,14 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
-from typing import Protocol, Self
 
 from runcoord._core.values import field, value
+
+TYPE_CHECKING = False  # that of typing, the loading of which takes longer than all that is done here
+if TYPE_CHECKING:
+    from typing import Protocol, Self
+else:
+    Protocol = object  # what follows says what is expected, and is not asked for at run time
 
 
 class RefusalKind(enum.StrEnum):

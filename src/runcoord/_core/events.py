@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
-from typing import Any
 
 from runcoord._core.evolving import evolved
 from runcoord._core.limits import DIGEST_EVENTS_NAMED
@@ -20,6 +19,10 @@ from runcoord._core.model import (
     Survivor,
 )
 from runcoord._core.sources import source_document
+
+TYPE_CHECKING = False  # that of typing, the loading of which takes longer than all that is done here
+if TYPE_CHECKING:
+    from typing import Any
 
 NO_DESTINATION = "no destination"
 _encode = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False).encode

@@ -6,9 +6,12 @@ What an untrusted file says of routing or of processes is a claim: shown, never 
 from __future__ import annotations
 
 import enum
-from typing import Any
 
 from runcoord._core.values import value
+
+TYPE_CHECKING = False  # that of typing, the loading of which takes longer than all that is done here
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class SourceState(enum.StrEnum):

@@ -11,14 +11,18 @@ from core.some_runs import OWNER, RIVAL
 from runcoord import Deadline, Instant, Lease, Outcome, Run, Spec, State
 from runcoord._core import requests as ask
 from runcoord.ports import (
+    Claims,
     Cleanup,
     CleanupState,
     Fate,
     Habitat,
+    KeptResult,
     NewProcess,
     ProcessIdentity,
     ProcessReport,
     Snapshot,
+    Source,
+    SourceState,
     Takeover,
     TeardownReport,
     Terms,
@@ -71,6 +75,20 @@ def cleanups(state: State, due: st.SearchStrategy[Deadline]) -> st.SearchStrateg
     return st.one_of(st.none(), pending, settled)
 
 
+sources = st.builds(
+    Source,
+    st.sampled_from(["/home/runs", '/h\u00f6me/\n"runs']),
+    st.just("m1"),
+    st.sampled_from(SourceState),
+    SECONDS,
+    st.none() | st.builds(KeptResult, st.just("result.txt"), st.integers(0, 9)),
+    st.builds(
+        Claims, st.text(max_size=5), st.text(max_size=5), st.none() | st.integers(1, 9), st.none() | SECONDS
+    ),
+    st.lists(st.text(max_size=5), max_size=2).map(tuple),
+)
+
+
 @st.composite
 def runs(draw: st.DrawFn) -> Run:
     """A run in any state, as a store may have it."""
@@ -101,6 +119,7 @@ def runs(draw: st.DrawFn) -> Run:
         notes=draw(st.integers(0, 3)),
         cleanup=draw(cleanups(state, deadlines)),
         lineage=draw(st.sampled_from(["", "first"])),
+        source=draw(st.none() | sources) if finished else None,
     )
 
 

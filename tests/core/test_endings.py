@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from core.some_runs import ACCEPTED, CLAIMED, NOW, OWNER, RIVAL, RUNNING, STATES, lease_on
+from core.strategies import SOME, runs
 from runcoord import EventKind, EventState, Outcome, Run, State
 from runcoord._core import requests as ask
 from runcoord._core.decide import Decision, decide
+from runcoord._core.events import canonical_json, finished_event
 from runcoord._core.limits import (
     DELIVERY_CLAIM_SECONDS,
     MAX_ERROR_CHARACTERS,
     MAX_RESULT_CHARACTERS,
 )
+from runcoord._core.sources import source_document
 from runcoord.errors import AlreadyFinished, NotStarted, WorkCancelled
 
 # --- completing -----------------------------------------------------------------------------------
@@ -154,6 +160,30 @@ def test_the_terminal_event_has_every_key_whoever_ended_the_run(state: str, requ
     assert (body["agent"], body["task"], body["conversation_key"]) == ("ada", "count", "c1")
     assert (event.event_id, event.kind, event.destination) == ("r1/finished", EventKind.FINISHED, "chat")
     assert (event.state, event.due.passed(NOW)) == (EventState.PENDING, True)
+
+
+@SOME
+@given(run=runs(), error=st.text(max_size=9))
+def test_the_body_of_a_terminal_event_is_canonical_json_of_what_is_known(run: Run, error: str) -> None:
+    if run.finished_at is None:
+        return
+    run = replace(run, error=error)
+    body = finished_event(run, NOW).body
+    said = json.loads(body)
+    assert body == canonical_json(said)
+    assert set(said) == EVENT_KEYS
+    assert (said["error"], said["finished_at"], said["outcome"]) == (error, run.finished_at, run.outcome)
+    assert (said["source"] is None) is (run.source is None)
+    if run.source is not None:
+        assert said["source"] == source_document(run.source, run.run_id)
+        assert said["source"]["notes"] == [*run.source.notes]
+        assert said["source"]["claims"]["destination"] == run.source.claims.destination
+
+
+@pytest.mark.parametrize("wall", [math.inf, math.nan])
+def test_a_time_that_json_does_not_have_is_refused(wall: float) -> None:
+    with pytest.raises(ValueError, match="no number"):
+        finished_event(replace(STATES["finished"], finished_at=wall), NOW)
 
 
 def test_an_event_without_a_destination_is_held_and_never_sent() -> None:

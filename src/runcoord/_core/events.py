@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from runcoord._core.evolving import evolved
 from runcoord._core.limits import DIGEST_EVENTS_NAMED
@@ -15,10 +15,12 @@ from runcoord._core.model import (
     EventState,
     Group,
     Instant,
+    Outcome,
     Run,
     Survivor,
 )
-from runcoord._core.sources import source_document
+from runcoord._core.sources import source_json
+from runcoord._core.texts import json_number, json_text
 
 TYPE_CHECKING = False  # that of typing, the loading of which takes longer than all that is done here
 if TYPE_CHECKING:
@@ -26,20 +28,6 @@ if TYPE_CHECKING:
 
 NO_DESTINATION = "no destination"
 _encode = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False).encode
-
-
-def _kept_encoder() -> Callable[[Any], str]:
-    """The same for plain values without circles, made once: ``JSONEncoder`` makes an encoder for every call,
-    which takes as long as it takes to encode an event."""
-    make = getattr(json.encoder, "c_make_encoder", None)
-    text = getattr(json.encoder, "c_encode_basestring", None)
-    if make is None or text is None:
-        return _encode
-    parts = make(None, None, text, None, ":", ",", True, False, False)
-    return lambda document: "".join(parts(document, 0))
-
-
-encode_plain = _kept_encoder()
 
 
 def canonical_json(value: Any) -> str:
@@ -56,33 +44,8 @@ def finished_event(
     ``held``, a reason, it waits for the operator.
     """
     spec = run.spec
-    started, finished = run.started_at, run.finished_at
-    body = encode_plain(
-        {
-            "run": run.run_id,
-            "kind": "run.finished",
-            "outcome": run.outcome,
-            "reported": run.reported,
-            "error": run.error,
-            "result": run.result,
-            "result_truncated": run.result_truncated,
-            "late": run.late,
-            "agent": spec.agent,
-            "task": spec.task,
-            "conversation_key": spec.conversation_key,
-            "group": spec.group,
-            "retry_of": run.retry_of,
-            "retried_as": run.retried_as,
-            "created_at": run.created_at,
-            "started_at": started,
-            "finished_at": finished,
-            "exit_status": run.exit_status,
-            "source": source_document(run.source, run.run_id),
-            **_cleanup(run.cleanup),
-            "elapsed": max(0.0, finished - started) if started is not None and finished is not None else None,
-        }
-    )
     event_id = f"{run.run_id}/finished"
+    body = _finished_body(run)
     if held:
         due = Deadline.after(now, 0.0)
         told = (EventKind.FINISHED, spec.destination, body, now.wall, EventState.HELD, due)
@@ -90,10 +53,52 @@ def finished_event(
     return _event(event_id, run, EventKind.FINISHED, body, now, claimed_by, claim_seconds)
 
 
-def _cleanup(cleanup: Cleanup | None) -> dict[str, Any]:
+def _finished_body(run: Run) -> str:
+    """What :func:`canonical_json` gives for it, at a third of the time: whoever ends thousands of runs spends
+    much of it here."""
+    spec, started, finished = run.spec, run.started_at, run.finished_at
+    elapsed = max(0.0, finished - started) if started is not None and finished is not None else None
+    source = "null" if run.source is None else source_json(run.source, run.run_id)
+    cleanup = _NO_CLEANUP if run.cleanup is None else _encode(_cleanup(run.cleanup))[1:-1]
+    return (
+        f'{{"agent":{json_text(spec.agent)}'
+        f",{cleanup[: cleanup.index(',')]}"
+        f',"conversation_key":{json_text(spec.conversation_key)}'
+        f',"created_at":{json_number(run.created_at)}'
+        f',"elapsed":{json_number(elapsed)}'
+        f',"error":{json_text(run.error)}'
+        f',"exit_status":{"null" if run.exit_status is None else int(run.exit_status)}'
+        f',"finished_at":{json_number(finished)}'
+        f',"group":{json_text(spec.group)}'
+        ',"kind":"run.finished"'
+        f',"late":{_flag(run.late)}'
+        f',"outcome":{_word(run.outcome)}'
+        f',"reported":{_word(run.reported)}'
+        f',"result":{json_text(run.result)}'
+        f',"result_truncated":{_flag(run.result_truncated)}'
+        f',"retried_as":{json_text(run.retried_as)}'
+        f',"retry_of":{json_text(run.retry_of)}'
+        f',"run":{json_text(run.run_id)}'
+        f',"source":{source}'
+        f',"started_at":{json_number(started)}'
+        f",{cleanup[cleanup.index(',') + 1 :]}"
+        f',"task":{json_text(spec.task)}}}'
+    )
+
+
+_NO_CLEANUP = '"cleanup":null,"survivors":[],"survivors_unnamed":0'
+
+
+def _flag(value: bool) -> str:
+    return "true" if value else "false"
+
+
+def _word(outcome: Outcome | None) -> str:
+    return "null" if outcome is None else f'"{outcome._value_}"'
+
+
+def _cleanup(cleanup: Cleanup) -> dict[str, Any]:
     """What is known of the run's processes at its end; later clean-up sends no second event."""
-    if cleanup is None:
-        return {"cleanup": None, "survivors": [], "survivors_unnamed": 0}
     return {
         "cleanup": cleanup.state,
         "survivors": [survivor_document(each) for each in cleanup.survivors],

@@ -96,7 +96,7 @@ def encode_imported(run: Run) -> Params:
     """The values of ``RUN_COLUMNS``."""
     source = run.source
     assert source is not None
-    fixed = (source.root, run.finished_at, source_text(source))
+    fixed = (source.root, run.finished_at, source_text(source, run.run_id))
     return (*encode_run(run), *fixed, source.mark, source.state._value_)
 
 

@@ -3,29 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
-from runcoord._core.events import encode_plain
-from runcoord._core.sources import Claims, KeptResult, Source, SourceState
-from runcoord._core.values import names_of
-
-_CLAIMS = names_of(Claims)
+from runcoord._core.sources import Claims, KeptResult, Source, SourceState, source_json
+from runcoord._core.texts import json_text
 
 
-def source_text(source: Source) -> str:
-    """JSON text of what stands in no column of its own."""
-    claims, kept = source.claims, source.result
-    document: dict[str, Any] = {"imported_at": source.imported_at}
-    said = {name: getattr(claims, name) for name in _CLAIMS if getattr(claims, name) not in ("", None)}
-    if said:
-        document["claims"] = said
-    if kept is not None:
-        document["result"] = [kept.file, kept.size]
-    if source.below != ".":
-        document["below"] = source.below
-    if source.notes:
-        document["notes"] = source.notes
-    return encode_plain(document)
+def source_text(source: Source, run_id: str) -> str:
+    """JSON text of what stands in no column of its own: what events say of it, and where its root is."""
+    return f'{{"below":{json_text(source.below)},{source_json(source, run_id)[1:]}'
 
 
 def source_from(root: str, text: str | None, mark: str | None, state: str | None) -> Source:
@@ -33,16 +18,16 @@ def source_from(root: str, text: str | None, mark: str | None, state: str | None
     if text is None or mark is None or state is None:
         raise TypeError("a column of the source is missing")
     document = json.loads(text)
-    kept = document.get("result")
+    kept = document["result"]
     return Source(
         root,
         mark,
         SourceState(state),
         float(document["imported_at"]),
-        None if kept is None else _kept(*kept),
-        Claims(**document.get("claims", {})),
-        tuple(str(note) for note in document.get("notes", ())),
-        str(document.get("below", ".")),
+        None if kept is None else _kept(**kept),
+        Claims(**document["claims"]),
+        tuple(str(note) for note in document["notes"]),
+        str(document["below"]),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from cli.shell import Shell, in_a_terminal, unchanged
 from runcoord import RUN_FOLDERS, Layout
 from runcoord.cli import layouts
 from runcoord.cli.failures import Exit
+from runcoord.cli.importing import BAR_AFTER_SECONDS, LateBar
 
 
 class Home:
@@ -259,10 +261,38 @@ def test_names_that_would_move_the_cursor_are_shown_harmless(home: Home, shell: 
     assert answer.code == Exit.SOMETHING_LEFT
 
 
-def test_a_terminal_sees_progress_that_goes_away_again(home: Home, path: Path) -> None:
-    for number in range(30):
-        home.folder(f"r{number}")
-    answer = in_a_terminal(path, 100, "import", str(home.path))
+class _Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_long_import_shows_a_bar_that_goes_away_and_a_short_one_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    now, stream = [0.0], _Terminal()
+    bar = LateBar(stream, colored=False, clock=lambda: now[0])
+    bar(1, 4)
+    assert stream.getvalue() == ""
+    now[0] = BAR_AFTER_SECONDS
+    bar(2, 4)
+    bar.close()
+    assert "Importing" in stream.getvalue()
+    assert "2/4" in stream.getvalue()
+    assert stream.getvalue().endswith("\x1b[1A\x1b[2K")
+
+
+def test_a_short_import_on_a_terminal_is_only_its_report(home: Home, path: Path) -> None:
+    home.folder("a")
+    answer = in_a_terminal(path, 240, "import", str(home.path))
     assert answer.code == 0
-    assert "Importing" in answer.out
-    assert "30 runs imported as interrupted" in answer.out
+    assert (
+        answer.out.splitlines()[1] == "  1 run imported as interrupted; 1 event held: runcoord events --held"
+    )
+    assert "Importing" not in answer.out
+
+
+def test_the_documents_of_a_program_have_no_bar_between(home: Home, path: Path) -> None:
+    home.folder("a")
+    answer = in_a_terminal(path, 240, "import", str(home.path), "--json")
+    assert json.loads(answer.out)["imported"] == 1

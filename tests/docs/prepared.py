@@ -73,6 +73,43 @@ def _a_busy_morning(directory: Path) -> dict[str, str]:
     return {"RUNCOORD_STORE": str(path)}
 
 
+def _folders_of_before(directory: Path) -> dict[str, str]:
+    """A home with one folder of each kind that an import tells apart."""
+
+    def folder(name: str, state: str, **others: str) -> None:
+        (directory / "data" / "runs" / name).mkdir(parents=True)
+        (directory / "data" / "runs" / name / "state.json").write_text(state)
+        for file, text in others.items():
+            (directory / "data" / "runs" / name / _FOLDER_FILES[file]).write_text(text)
+
+    folder(
+        "index-7",
+        '{"id": "index-7", "agent": "indexer", "task": "index the archive, token=ghp_' + 36 * "x" + '",'
+        ' "parent_session": "dashboard:main", "started": 1764000000, "updated_at": 1764000900, "pid": 4242}',
+        result="12,000 of 40,000 pages\n",
+    )
+    folder(
+        "letters-3",
+        '{"id": "letters-3", "task": "send the letters", "started": 1764000000}',
+        tombstone='{"died": 1764000300, "outcome": "completed"}',
+    )
+    folder("torn-1", '{"id": "torn-1", "ta')
+    (directory / "data" / "runs" / "shortcut").symlink_to("/etc")
+    (directory / "jobs.toml").write_text(
+        'name = "jobs"\nroot = "jobs"\nstate_file = "job.json"\n\n'
+        '[state]\nrun_id = "job"\ntask = "what"\ndestination = "tell"\n\n'
+        '[outcomes]\ndone = "completed"\nbroken = "failed"\ncancelled = "stopped"\nlost = "interrupted"\n'
+    )
+    (directory / "elsewhere" / "jobs" / "count-1").mkdir(parents=True)
+    (directory / "elsewhere" / "jobs" / "count-1" / "job.json").write_text(
+        '{"job": "count-1", "what": "count"}'
+    )
+    return {"RUNCOORD_STORE": str(directory / STORE)}
+
+
+_FOLDER_FILES = {"result": "result.txt", "tombstone": "tombstone.json"}
+
+
 def _accepts(message: Message) -> None:
     """A destination that takes everything."""
 
@@ -87,5 +124,6 @@ def _is_down(message: Message) -> None:
 
 _PREPARED: dict[str, Callable[[Path], dict[str, str]]] = {
     "a busy morning": _a_busy_morning,
+    "folders of before": _folders_of_before,
     "two runs under way": _two_runs_under_way,
 }

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
@@ -24,6 +26,9 @@ from runcoord.errors import InvalidRequest
 
 if TYPE_CHECKING:
     from runcoord.ports import RefusedFolder
+
+BAR_AFTER_SECONDS = 0.5
+"""A shorter import shows no bar: it would only flicker."""
 
 Progress = Callable[[int, int], None]
 
@@ -107,19 +112,45 @@ globals()["import"] = command
 @contextmanager
 def _shown_progress(session: Session) -> Iterator[Progress | None]:
     """A bar on standard error, where somebody looks at it and no program reads along."""
-    import sys
-
     if session.json or not is_terminal(sys.stderr):
         yield None
         return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    bar = LateBar(sys.stderr, colored=session.output.colored(sys.stderr))
+    try:
+        yield bar
+    finally:
+        bar.close()
 
-    columns = (TextColumn("Importing"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    console = Console(stderr=True, no_color=not session.output.colored(sys.stderr))
-    with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task("", total=None)
-        yield lambda looked_at, listed: bar.update(task, completed=looked_at, total=listed)
+
+class LateBar:
+    """A progress bar that begins when the work has taken a while, and goes away with its end."""
+
+    def __init__(self, stream: TextIO, *, colored: bool, clock: Callable[[], float] = time.monotonic) -> None:
+        self._stream, self._colored, self._clock = stream, colored, clock
+        self._shown_from = clock() + BAR_AFTER_SECONDS
+        self._bar: Any = None
+
+    def __call__(self, looked_at: int, listed: int) -> None:
+        if self._bar is None:
+            if self._clock() < self._shown_from:
+                return
+            self._bar = self._begun()
+        self._bar.update(self._bar.task_ids[0], completed=looked_at, total=listed)
+
+    def _begun(self) -> Any:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+        columns = (TextColumn("Importing"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        console = Console(file=self._stream, no_color=not self._colored)
+        bar = Progress(*columns, console=console, transient=True)
+        bar.add_task("", total=None)
+        bar.start()
+        return bar
+
+    def close(self) -> None:
+        if self._bar is not None:
+            self._bar.stop()
 
 
 def _tell(session: Session, report: ImportReport) -> None:

@@ -152,7 +152,7 @@ def _folder(run: Run) -> Facts:
     if source is None:
         return facts
     state = {
-        SourceState.OPEN: "its tombstone is written when its event was delivered",
+        SourceState.OPEN: "it gets its tombstone once its event is delivered",
         SourceState.CLOSED: "it has a tombstone",
         SourceState.GONE: "it is not there any more",
     }[source.state]

@@ -157,7 +157,9 @@ def test_a_setting_lowers_the_maximum_and_never_raises_it(at_most: int, maximum:
     environ = environment(None, b"5")
     if maximum:
         assert admit(environ, at_most=at_most).maximum == maximum
-    assert refused(environment(str(maximum).encode(), b"5"), at_most=at_most).details["max"] == maximum
+    error = refused(environment(str(maximum).encode(), b"5"), at_most=at_most)
+    assert error.details["max"] == maximum
+    assert ("--max-depth" in error.remedy) == (maximum < 5), "what lowered it is what is to be changed"
 
 
 def line_of_cookies(runs: int) -> dict[bytes, bytes]:

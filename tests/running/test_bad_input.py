@@ -46,11 +46,14 @@ def test_a_command_that_cannot_be_is_named(place: Place, command: str, code: int
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
-    [("#!/no/such/interpreter\n", "No such file or directory"), ("\x7fELF nonsense", "Exec format error")],
+    ("content", "said", "remedy"),
+    [
+        ("#!/no/such/interpreter\n", "No such file or directory", "check the interpreter"),
+        ("\x7fELF nonsense", "Exec format error", "a script needs a first line"),
+    ],
 )
 def test_a_program_that_the_system_refuses_ends_its_run_as_failed(
-    place: Place, content: str, said: str
+    place: Place, content: str, said: str, remedy: str
 ) -> None:
     program_file = place.work / "tool"
     program_file.write_text(content)
@@ -58,7 +61,9 @@ def test_a_program_that_the_system_refuses_ends_its_run_as_failed(
     done = place.run("./tool")
     run = place.only_run()
     what = f"{program_file} cannot be executed: {said}"
-    assert (done.code, done.said) == (126, [f"runcoord: {what}; run {run.run_id!r} is recorded as failed"])
+    assert done.code == 126
+    assert done.said[0] == f"runcoord: {what}; run {run.run_id!r} is recorded as failed"
+    assert remedy in done.said[1]
     assert run.error == f"it never began: {program_file} cannot be executed: {said}"
     assert (run.outcome, run.exit_status, place.folders) == ("failed", None, [])
 

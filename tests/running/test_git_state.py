@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import signal
 import subprocess
@@ -95,12 +96,24 @@ def test_a_success_is_left_as_it_is_and_said_to_be_unclean(checkout: Place) -> N
     assert f"git: {checkout.work} does not work as before: core.bare (" in done.err
     assert "git says: fatal: this operation must be run in a work tree" in done.err
     assert (
-        "not as before: core.bare, git; what was written down is in"
+        "not as before: core.bare, what git answers; what was written down is in"
         in checkout("show", checkout.only_run().run_id).out
     )
     assert git(checkout.work, "config", "core.bare").stdout == "true\n"
     assert (checkout.only_run().outcome, report["clean"]) == (Outcome.COMPLETED, False)
     assert [str(each) for each in checkout.folders] == [report["git"]["kept"]]
+
+
+def test_a_bare_checkout_that_works_afterwards_is_said_to_in_words(checkout: Place) -> None:
+    git(checkout.work, "config", "core.bare", "true")
+    done = checkout.run("sh", "-c", "git config core.bare false")
+    run_id = checkout.only_run().run_id
+    assert done.code == 0
+    changed = f"core.bare (true before, false after); git works in {checkout.work}, where it did not before"
+    assert done.said == [f"runcoord: git: {checkout.work} was changed: {changed}"]
+    assert "works as before; changed: core.bare, what git answers" in checkout("show", run_id).out
+    said = json.dumps(json.loads(checkout("show", run_id, "--json").out)["snapshot"]["report"])
+    assert "toplevel none" in said
 
 
 def test_a_success_that_commits_is_clean(checkout: Place) -> None:

@@ -73,7 +73,8 @@ def admit(
     names = names or DepthNames()
     given = environ.get(names.maximum.encode())
     stated = None if given is None else plain_number(given)
-    maximum = min(DEFAULT_MAX_DEPTH if stated is None else stated, MAX_DEPTH_CEILING, max(at_most, 0))
+    allowed = min(DEFAULT_MAX_DEPTH if stated is None else stated, MAX_DEPTH_CEILING)
+    maximum = min(allowed, max(at_most, 0))
     found = environ.get(names.depth.encode())
     depth = 0 if found is None else plain_number(found)
     unread = given is not None and stated is None
@@ -83,7 +84,12 @@ def admit(
     if depth is not None and above.line is not None:
         depth = max(depth, len(above.line.cookies))
     if depth is None or depth >= maximum:
-        raise _refusal(names, depth, maximum, unread=unread)
+        refusal = _refusal(names, depth, maximum, unread=unread)
+        if depth is not None and maximum < allowed:
+            refusal.remedy = (
+                f"Look for a run that starts itself. --max-depth (max_depth) allows {maximum} here."
+            )
+        raise refusal
     exports = {names.depth: str(depth + 1), names.maximum: str(maximum)}
     return Admission(depth, maximum, exports)
 

@@ -109,7 +109,7 @@ def require_count(field: str, value: int, least: int, most: int) -> None:
 def _too_long(field: str, size: int, most: int, unit: str) -> InvalidRequest:
     return InvalidRequest(
         f"{field} has {size} {unit}, more than {most}",
-        remedy="Shorten it, or pass the name of a file.",
+        remedy="Shorten it, or pass the name of a file." if unit == "bytes" else "Shorten it.",
         field=field,
         size=size,
         limit=most,

@@ -237,7 +237,7 @@ def _shown(behaviour: Behaviour) -> tuple[str, ...]:
     if behaviour.heard is not Heard.ANSWERED:
         return (behaviour.heard.value,)
     return (
-        f"inside-work-tree {behaviour.inside}".rstrip(),
-        f"toplevel {behaviour.toplevel}".rstrip(),
+        f"inside-work-tree {behaviour.inside or 'unknown'}",
+        f"toplevel {behaviour.toplevel or 'none'}",
         f"status {behaviour.status}",
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import signal
 import subprocess
@@ -30,6 +31,11 @@ if TYPE_CHECKING:  # loaded for a run on a terminal, or whose shim is gone
     from runcoord._launching.orphans import Orphans
     from runcoord._launching.terminal import Terminal
 
+REMEDIES = {
+    errno.ENOENT: "The file was there: check the interpreter that its first line names.",
+    errno.ENOEXEC: "It is no program of this system; a script needs a first line like #!/bin/sh.",
+}
+"""What to do about a command that was found, and that the system did not execute."""
 STOP_LOOK_SECONDS = 0.5
 """How often it is looked whether the shim was stopped, on a terminal only: what no event tells."""
 CONTINUE_SECONDS = 1.0
@@ -138,7 +144,8 @@ class ShimTree:
             "executable": f"{self._order.executable} cannot be executed",
             "directory": f"the directory {self._order.directory} cannot be entered",
         }.get(stage, problem)
-        return LaunchFailed(f"{what}: {reason}", errno=number, stage=stage)
+        remedy = REMEDIES.get(number, "") if stage == "executable" else ""
+        return LaunchFailed(f"{what}: {reason}", remedy=remedy, errno=number, stage=stage)
 
     # --- waiting ---
 

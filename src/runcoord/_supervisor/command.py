@@ -149,7 +149,7 @@ class CommandRun:
         try:
             self.execution.finish(
                 Outcome.FAILED,
-                error=f"it never began: {message_of(error)}",
+                error=f"it never began: {getattr(error, 'problem', '') or message_of(error)}",
                 teardown=TeardownReport(emptied=True),
                 snapshot=self.shop.keeper.untouched(self.launched, self._run_id),
             )

@@ -86,10 +86,14 @@ def _few(head: str, each: list[str], most: int) -> Iterator[str]:
 def _difference(found: Difference) -> str:
     if found.what is What.BEHAVIOUR and found.detail:
         return f"git says: {found.detail}"
+    if found.what is What.REPAIRED:
+        return f"git works in {found.path}, where it did not before"
     what = found.key or found.what.value
     if found.what is What.REGISTRATION and found.key:
         what = f"worktree {found.key}"
     if found.before or found.now:
+        if len(found.before) > 1 or len(found.now) > 1:
+            return f"{what} (before: {_values(found.before)}; after: {_values(found.now)})"
         return f"{what} ({_values(found.before)} before, {_values(found.now)} after)"
     return f"{what} {found.path}" + (f": {found.detail}" if found.detail else "")
 

@@ -138,12 +138,18 @@ def _differing(report: str) -> tuple[list[str], list[str]]:
     """What was put back and what was not, by name; nothing where the stored report is of another form."""
     try:
         said = json.loads(report)
-        put_back = [each["key"] or each["what"] for each in said.get("steps", ()) if each["result"] == "done"]
-        others = [each["key"] or each["what"] for each in said.get("steps", ()) if each["result"] != "done"]
-        others += [each["key"] or each["what"] for each in said.get("differences", ())]
+        put_back = [_named(each) for each in said.get("steps", ()) if each["result"] == "done"]
+        others = [_named(each) for each in said.get("steps", ()) if each["result"] != "done"]
+        others += [_named(each) for each in said.get("differences", ())]
     except (ValueError, TypeError, KeyError, AttributeError):
         return [], []
-    return [str(each) for each in put_back], [str(each) for each in others]
+    return put_back, others
+
+
+def _named(difference: dict[str, Any]) -> str:
+    """What differs: a key of git's configuration, a worktree, or what git itself answers."""
+    name = str(difference["key"] or difference["what"])
+    return "what git answers" if name == "git" else name
 
 
 def _listed(before: str, names: list[str]) -> str:

@@ -16,7 +16,7 @@ from runcoord._core.model import (
     State,
 )
 from runcoord._core.records import Audit, Held, Owner, Record, RecordedProcess, Snapshot, Teardown
-from runcoord._core.sources import KnownFolder, RefusedFolder
+from runcoord._core.sources import ClosableFolders, KnownFolders, RefusedFolder
 from runcoord._core.values import record, value
 from runcoord.errors import UndecodableRow
 
@@ -163,9 +163,16 @@ class View(Protocol):
 
     # --- run folders ---
 
-    def known_folders(self, root: str, after: str, last: str, limit: int) -> list[KnownFolder]:
-        """What is known of the folders of one root, by name, behind ``after`` and up to ``last``, which is
-        among them: of imported runs and of refused folders. By one index each, whatever else is stored."""
+    def known_folders(self, root: str, after: str, last: str, limit: int) -> KnownFolders:
+        """What is known of the folders of one root behind the name ``after`` and up to ``last``, which is
+        among them; at most ``limit`` imported runs and as many refused folders. Whatever else is stored, it
+        costs what it finds. Refused ones whose rows make no sense are left out, to be looked at anew."""
+
+    def closable_folders(
+        self, root: str, after: str, last: str, ended_before: float | None = None
+    ) -> ClosableFolders:
+        """Of the imported runs in the same range those whose terminal event was delivered, or that had none:
+        without a tombstone; and with one, when the run ended before a wall time, if that is given."""
 
     def refused_folders(
         self, *, after: tuple[str, str] = ("", ""), limit: int, bad: list[BadRow] | None = None
@@ -174,9 +181,6 @@ class View(Protocol):
 
     def known_runs(self, run_ids: Sequence[str]) -> set[str]:
         """Which of these ids belong to a run, wherever it comes from."""
-
-    def undelivered_runs(self, run_ids: Sequence[str]) -> set[str]:
-        """Which of these runs have a terminal event that is not delivered yet."""
 
     def load_runs(self, run_ids: Sequence[str], bad: list[BadRow]) -> list[Run]: ...
 

@@ -54,8 +54,9 @@ from runcoord._core.records import (
 )
 from runcoord._core.sources import (
     Claims,
+    ClosableFolders,
     KeptResult,
-    KnownFolder,
+    KnownFolders,
     RefusedFolder,
     Source,
     SourceState,
@@ -108,6 +109,7 @@ __all__ = [
     "Cleanup",
     "CleanupState",
     "Clock",
+    "ClosableFolders",
     "Command",
     "Counters",
     "Deadline",
@@ -130,7 +132,7 @@ __all__ = [
     "Ids",
     "Instant",
     "KeptResult",
-    "KnownFolder",
+    "KnownFolders",
     "LastWords",
     "LaunchOrder",
     "Launcher",

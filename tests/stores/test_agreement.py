@@ -85,7 +85,9 @@ def answers(view: View, clock: ManualClock) -> dict[str, Any]:
         ],
         "refused folders": [view.refused_folders(limit=2), view.refused_folders(limit=999)],
         "known runs": view.known_runs([*(run.run_id for run in runs), "nobody"]),
-        "undelivered": view.undelivered_runs([*(run.run_id for run in runs), "nobody"]),
+        "closable folders": [
+            view.closable_folders("/home/runs", "", "\U0010ffff", before) for before in (None, now.wall, 0.0)
+        ],
         "of a run": [view.events(run_id=middle, newest_first=way, limit=9) for way in (False, True)],
     }
     for owner in ("ann", "bob", "nobody"):

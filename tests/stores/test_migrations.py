@@ -66,7 +66,7 @@ def test_a_store_of_the_first_schema_is_opened_and_takes_imported_runs_beside_it
         tx.save([Change(run=imported("r2"))])
     with store.view("look") as view:
         assert view.runs(limit=9) == [old, imported("r2")]
-        assert [each.name for each in view.known_folders(ROOT, "", "z", 9)] == ["r2"]
+        assert [*view.known_folders(ROOT, "", "z", 9).marks] == ["r2"]
         assert view.finished_before(9.0, 9) == ["r1"]
     store.close()
     assert version_of(path) == MIGRATIONS[-1].number

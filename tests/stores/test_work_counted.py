@@ -202,7 +202,19 @@ def test_recovering_some_of_many_writes_the_rows_of_some(tmp_path: Path) -> None
 
 EVERY_PARAMETER = dict.fromkeys(
     [
-        *("after", "any", "boot", "boottime", "cap", "last", "limit", "lineage", "owner", "pending"),
+        *(
+            "after",
+            "any",
+            "before",
+            "boot",
+            "boottime",
+            "cap",
+            "last",
+            "limit",
+            "lineage",
+            "owner",
+            "pending",
+        ),
         *("root", "run_id", "sending", "state", "states", "wall", "without"),
     ],
     1,

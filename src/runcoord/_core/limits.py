@@ -304,13 +304,14 @@ FOLDER_PAGE = 512
 KNOWN_FOLDERS_READ = 2_048
 """Known folders that are read from the store at a time, also where as many vanished between two names."""
 FOLDERS_READ_AT_ONCE = 128
-"""New folders that are read, then understood, then written: half a batch of runs with their events."""
+"""New folders that are read, then understood."""
 MAX_STATE_FILES_BYTES = 4 * 2**20
 """Contents of such folders that are held at a time; beyond it fewer are."""
 MAX_IMPORTED_HOMES = 100
 """Homes that one coordinator imports: each costs every sweep a look."""
-IMPORT_BATCH = 256
-"""Rows that an import writes in one transaction: a renewal waits for one of them at most."""
+IMPORT_BATCH = 2_048
+"""Rows that an import writes in one transaction, in some thirty milliseconds: a renewal waits for one of them
+at most. With smaller ones an import waits for the disk most of its time."""
 FOLDERS_PER_SWEEP = 2_000
 """New or changed folders of one root that a sweep takes up; the next sweep goes on behind them."""
 IMPORT_SWEEP_SECONDS = 10.0

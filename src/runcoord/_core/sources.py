@@ -66,21 +66,6 @@ class Source:
 
 
 @value
-class KnownFolder:
-    """What the store knows of one folder, without a look at its run."""
-
-    name: str
-    mark: str
-    state: SourceState | None
-    """``None``: it was refused, or is corrupt."""
-    ended_at: float = 0.0
-    """When its run ended (wall time); 0 for one that was refused."""
-    kind: str = ""
-    reason: str = ""
-    """Why it was refused."""
-
-
-@value
 class RefusedFolder:
     """A folder that was not imported, remembered so that it is looked at again only when it changed."""
 
@@ -90,6 +75,29 @@ class RefusedFolder:
     kind: str
     reason: str
     seen_at: float
+
+
+@value
+class KnownFolders:
+    """What the store knows of the folders of one root, in a range of names."""
+
+    marks: dict[str, str]
+    """Of imported runs by name, in its order: the marks of their state files."""
+    gone: frozenset[str]
+    """Those of them whose folders were not there at the last look."""
+    refused: dict[str, RefusedFolder]
+    upto: str
+    """Up to this name it is complete."""
+
+
+@value
+class ClosableFolders:
+    """Folders of a root whose runs have nothing left to tell, in the order of their names."""
+
+    delivered: tuple[str, ...]
+    """Without a tombstone."""
+    old: tuple[str, ...]
+    """With one, of runs that ended before a given time."""
 
 
 def source_document(source: Source | None, run_id: str) -> dict[str, Any] | None:

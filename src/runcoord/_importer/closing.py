@@ -10,7 +10,7 @@ from runcoord._core.limits import (
 )
 from runcoord._core.model import Run
 from runcoord._core.run_folders import RunFolders
-from runcoord._core.sources import KnownFolder, RefusedFolder, SourceState
+from runcoord._core.sources import RefusedFolder, SourceState
 from runcoord._home_ports import FolderRefused, OpenRoot, RefusalKind
 from runcoord._importer.report import ImportReport
 from runcoord._importer.saving import Saver
@@ -84,21 +84,19 @@ class Closer:
 
     # --- pruning ---
 
-    def prune(self, old: list[KnownFolder]) -> None:
+    def prune(self, old: list[str]) -> None:
         """Remove folders that have tombstones. The row of each says so, and may be pruned like any other."""
         layout = self._folders.layout
         self._report.unfinished = self._report.unfinished or len(old) > self._prunings
-        for folder in old[: self._prunings]:
+        for name in old[: self._prunings]:
             self._prunings -= 1
             try:
                 # The tombstone last: what a crash leaves of a folder is history, and no run under way.
-                self._root.remove(
-                    folder.name, MAX_REMOVED_ENTRIES, (layout.state_file, layout.tombstone_file)
-                )
+                self._root.remove(name, MAX_REMOVED_ENTRIES, (layout.state_file, layout.tombstone_file))
             except FolderRefused as refused:
                 self._report.note_pruning(
-                    RefusedFolder(self._root.path, folder.name, "", refused.kind.value, refused.reason, 0.0)
+                    RefusedFolder(self._root.path, name, "", refused.kind.value, refused.reason, 0.0)
                 )
                 continue
             self._report.pruned += 1
-            self._saver.notice(folder.name, state=SourceState.GONE)
+            self._saver.notice(name, state=SourceState.GONE)

@@ -12,9 +12,9 @@ from runcoord._coordinator import instant
 from runcoord._core import limits
 from runcoord._core.folders import name_problem
 from runcoord._core.run_folders import RunFolders
-from runcoord._core.sources import KnownFolder, RefusedFolder, SourceState
+from runcoord._core.sources import ClosableFolders, KnownFolders, RefusedFolder, SourceState
 from runcoord._core.texts import storable
-from runcoord._core.values import field, record, value
+from runcoord._core.values import value
 from runcoord._home_ports import FolderRefused, Homes, OpenRoot, RefusalKind
 from runcoord._importer.closing import Closer
 from runcoord._importer.reading import FolderReader, Said
@@ -54,24 +54,11 @@ class Compared:
     """A page of names against the store."""
 
     names: list[str]
-    known: dict[str, KnownFolder]
+    known: KnownFolders
     """Also folders between those names that are not there any more."""
     foreign: set[str]
     """Names that are ids of runs which come from elsewhere."""
-    undelivered: set[str]
-    """Of those without a tombstone, and those that may be pruned: whose event is not delivered."""
-    upto: str
-    """Up to this name the comparison is complete."""
-
-
-@record
-class _Left:
-    """What is left to do about one page, by what is known of each folder."""
-
-    marks: dict[str, str] = field(default_factory=dict)
-    """Known runs, with the marks of their state files."""
-    todo: list[str] = field(default_factory=list)
-    """To be read."""
+    closable: ClosableFolders
 
 
 class Importer:
@@ -194,7 +181,7 @@ class _Pass:
         """An empty root of which folders are known is rather a disk that is not mounted."""
         with self._store.view("read-folders") as view:
             known = view.known_folders(self._root.path, "", _LAST, limits.KNOWN_FOLDERS_READ)
-        if all(each.state is SourceState.GONE for each in known):
+        if known.gone.issuperset(known.marks):
             return False
         self._report.problem = "it is empty, though folders in it are known: is its file system mounted?"
         return True
@@ -209,81 +196,72 @@ class _Pass:
             for name in sorted(set(names) - set(usable)):
                 self._refuse_name(name, "its name is not UTF-8")
         upto = _LAST if whole else (usable[-1] if usable else "")
-        start = 0
         while upto:
-            compared = self._compare(usable, start, after, upto)
+            compared = self._compare(usable, after, upto)
             stopped = self._deal_with(compared)
             if stopped is not None:
                 return stopped
-            start += len(compared.names)
-            after = compared.upto
+            usable = usable[len(compared.names) :]
+            after = compared.known.upto
             if after == upto:
                 break
         return None
 
-    def _compare(self, names: list[str], start: int, after: str, upto: str) -> Compared:
+    def _compare(self, names: list[str], after: str, upto: str) -> Compared:
+        root = self._root.path
         with self._store.view("read-folders") as view:
-            found = view.known_folders(self._root.path, after, upto, limits.KNOWN_FOLDERS_READ)
-            if len(found) == limits.KNOWN_FOLDERS_READ:  # many vanished: the rest comes next
-                upto = found[-1].name
-            page = names[start:] if upto == _LAST else [name for name in names[start:] if name <= upto]
-            known = {each.name: each for each in found}
-            closing = [name for name, each in known.items() if self._may_close(each)]
-            unknown = [name for name in page if name not in known]
+            known = view.known_folders(root, after, upto, limits.KNOWN_FOLDERS_READ)
+            if known.upto != upto:  # many vanished: the rest comes next
+                names = [name for name in names if name <= known.upto]
+            unknown = [name for name in names if name not in known.marks and name not in known.refused]
             foreign = view.known_runs(unknown) if unknown else set()
-            undelivered = view.undelivered_runs(closing) if closing else set()
-        return Compared(page, known, foreign, undelivered, upto)
-
-    def _may_close(self, folder: KnownFolder) -> bool:
-        return folder.state is SourceState.OPEN or self._is_old(folder)
-
-    def _is_old(self, folder: KnownFolder) -> bool:
-        before = self._prune_before
-        return before is not None and folder.state is SourceState.CLOSED and folder.ended_at < before
+            closable = view.closable_folders(root, after, known.upto, self._prune_before)
+        return Compared(names, known, foreign, closable)
 
     def _deal_with(self, compared: Compared) -> str | None:
-        left, present = _Left(), set(compared.names)
-        for name in compared.names:
-            folder = compared.known.get(name)
-            if folder is None:
-                self._meet(name, name in compared.foreign, left)
-            elif folder.state is None:
-                self._meet_refused(folder, left)
-            else:
-                self._report.known += 1
-                left.marks[name] = folder.mark
-                if folder.state is SourceState.GONE:
-                    self._return(folder)
-        if len(compared.known) > len(left.marks):
-            for name, folder in compared.known.items():
-                if name not in present:
-                    self._vanish(folder)
-        changed = set(self._notice_changed(left.marks))
-        self._close(compared, left.marks, changed)
-        return self._read(left.todo, compared.known)
+        names, known = compared.names, compared.known
+        marks, todo = known.marks, list[str]()
+        if known.refused or names != list(marks):
+            for name in names:
+                if name in known.refused:
+                    self._meet_refused(known.refused[name], todo)
+                elif name not in marks:
+                    self._meet(name, name in compared.foreign, todo)
+            present = set(names)
+            for name in [name for name in (*marks, *known.refused) if name not in present]:
+                self._vanish(name, known)
+            marks = {name: mark for name, mark in marks.items() if name in present}
+        self._report.known += len(marks)
+        for name in known.gone.intersection(marks):
+            self._return(name)
+        changed = set(self._notice_changed(marks))
+        closable = compared.closable
+        self._closer.tombstone([name for name in closable.delivered if name in marks and name not in changed])
+        self._closer.prune([name for name in closable.old if name in marks and name not in changed])
+        return self._read(todo, known.refused)
 
-    def _meet(self, name: str, foreign: bool, left: _Left) -> None:
+    def _meet(self, name: str, foreign: bool, todo: list[str]) -> None:
         problem = None if foreign else name_problem(name)
         if foreign:
             self._report.known += 1
         elif problem is not None:
             self._refuse_name(name, problem)
         else:
-            left.todo.append(name)
+            todo.append(name)
 
     def _refuse_name(self, name: str, reason: str) -> None:
         """Not stored: the name alone says it, whenever it is met."""
         shown = self._folders.redact(storable(name))[:_SHOWN_CHARACTERS]
         self._refuse(shown, "", RefusalKind.NAME.value, reason)
 
-    def _meet_refused(self, folder: KnownFolder, left: _Left) -> None:
+    def _meet_refused(self, folder: RefusedFolder, todo: list[str]) -> None:
         as_it_was = (
             folder.kind not in _PASSING and self._root.mark(folder.name, *self._reader.files) == folder.mark
         )
         if as_it_was:
             self._refuse(folder.name, folder.mark, folder.kind, folder.reason)
         else:
-            left.todo.append(folder.name)
+            todo.append(folder.name)
 
     def _refuse(self, name: str, mark: str, kind: str, reason: str) -> None:
         wall = self._clock.wall()
@@ -291,21 +269,20 @@ class _Pass:
 
     # --- known folders ---
 
-    def _return(self, folder: KnownFolder) -> None:
+    def _return(self, name: str) -> None:
         """A folder that was gone is there again."""
         try:
-            grave = self._root.seen(folder.name, self._folders.layout.tombstone_file)
+            grave = self._root.seen(name, self._folders.layout.tombstone_file)
         except FolderRefused:
             return
-        state = SourceState.OPEN if grave is None else SourceState.CLOSED
-        self._saver.notice(folder.name, state=state)
+        self._saver.notice(name, state=SourceState.OPEN if grave is None else SourceState.CLOSED)
 
-    def _vanish(self, folder: KnownFolder) -> None:
-        if folder.state is None:
-            self._saver.forget(folder.name)
-        elif folder.state is not SourceState.GONE:
+    def _vanish(self, name: str, known: KnownFolders) -> None:
+        if name in known.refused:
+            self._saver.forget(name)
+        elif name not in known.gone:
             self._report.gone += 1
-            self._saver.notice(folder.name, state=SourceState.GONE)
+            self._saver.notice(name, state=SourceState.GONE)
 
     def _notice_changed(self, marks: dict[str, str]) -> list[str]:
         file = self._folders.layout.state_file
@@ -324,21 +301,9 @@ class _Pass:
                 self._saver.notice(name, mark=mark)
         return changed
 
-    def _close(self, compared: Compared, present: dict[str, str], changed: set[str]) -> None:
-        ready = [
-            folder
-            for name, folder in compared.known.items()
-            if name in present
-            and self._may_close(folder)
-            and name not in compared.undelivered
-            and name not in changed
-        ]
-        self._closer.tombstone([each.name for each in ready if each.state is SourceState.OPEN])
-        self._closer.prune([each for each in ready if each.state is not SourceState.OPEN])
-
     # --- new folders ---
 
-    def _read(self, names: list[str], known: dict[str, KnownFolder]) -> str | None:
+    def _read(self, names: list[str], refused: dict[str, RefusedFolder]) -> str | None:
         """Read folders, up to the bounds. Gives the one after which it stopped, if it did."""
         done = 0
         self._reader.now = instant(self._clock)
@@ -346,9 +311,9 @@ class _Pass:
             for found in some:
                 name = found.name if isinstance(found, RefusedFolder) else found.files.name
                 if isinstance(found, RefusedFolder):
-                    self._refused(found, known.get(name))
+                    self._refused(found, refused.get(name))
                 else:
-                    self._found(found, was_refused=name in known)
+                    self._found(found, was_refused=name in refused)
             done += len(some)
             self._taken += len(some)
             if done < len(names) and self._over():
@@ -361,7 +326,7 @@ class _Pass:
         self._routed += imported.event is not None
         self._saver.add_imported(imported, was_refused=was_refused)
 
-    def _refused(self, folder: RefusedFolder, before: KnownFolder | None) -> None:
+    def _refused(self, folder: RefusedFolder, before: RefusedFolder | None) -> None:
         self._report.note_refused(folder)
         if before is not None:
             was, now = (before.kind, before.reason), (folder.kind, folder.reason)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import functools
 
 from runcoord._core.model import Run
-from runcoord._core.sources import KnownFolder, RefusedFolder, SourceState
+from runcoord._core.sources import RefusedFolder
 from runcoord._stores.rows import (
     RUN_CHANGING,
     RUN_COLUMNS,
@@ -22,14 +22,24 @@ from runcoord.errors import UndecodableRow
 
 REFUSED_COLUMNS = ["root", "folder", "mark", "kind", "reason", "seen_at"]
 
+_IMPORTED = """runs INDEXED BY runs_of_source
+WHERE source_root IS NOT NULL AND source_root = :root AND run_id > :after AND run_id <= :last"""
+_TOLD = """NOT EXISTS (
+    SELECT 1 FROM events WHERE event_id = runs.run_id || '/finished' AND events.state <> 'delivered'
+)"""
 #: Imported runs of one root by folder name, behind one and up to another; answered by the index alone.
-KNOWN_FOLDERS = """
-SELECT run_id, source_mark, source_state, source_ended FROM runs INDEXED BY runs_of_source
-WHERE source_root IS NOT NULL AND source_root = :root AND run_id > :after AND run_id <= :last
-ORDER BY run_id LIMIT :limit"""
+KNOWN_MARKS = f"SELECT run_id, source_mark FROM {_IMPORTED} ORDER BY run_id LIMIT :limit"
+#: Those whose folders are gone.
+GONE_FOLDERS = f"SELECT run_id FROM {_IMPORTED} AND source_state = 'gone' ORDER BY run_id"
+#: Those without a tombstone that have nothing left to tell.
+DELIVERED_FOLDERS = f"SELECT run_id FROM {_IMPORTED} AND source_state = 'open' AND {_TOLD} ORDER BY run_id"
+#: Those with a tombstone that ended before.
+OLD_FOLDERS = f"""
+SELECT run_id FROM {_IMPORTED}
+AND source_state = 'closed' AND source_ended < :before AND {_TOLD} ORDER BY run_id"""
 #: Refused folders of one root by name, likewise.
-REFUSED_FOLDERS = """
-SELECT folder, mark, kind, reason FROM refused_folders
+REFUSED_FOLDERS = f"""
+SELECT {names(REFUSED_COLUMNS)} FROM refused_folders
 WHERE root = :root AND folder > :after AND folder <= :last ORDER BY folder LIMIT :limit"""
 #: Those of all roots by root and name, after one of them.
 REFUSED_AFTER = f"""
@@ -40,11 +50,6 @@ WHERE (root, folder) > (:root, :folder) ORDER BY root, folder LIMIT :limit"""
 @functools.lru_cache(maxsize=KEYS_A_STATEMENT)
 def known_runs(count: int) -> str:
     return f"SELECT run_id FROM runs WHERE run_id IN ({marks(count)})"
-
-
-@functools.lru_cache(maxsize=KEYS_A_STATEMENT)
-def undelivered(count: int) -> str:
-    return f"SELECT run_id FROM events WHERE event_id IN ({marks(count)}) AND state <> 'delivered'"
 
 
 # --- writing ---
@@ -63,20 +68,6 @@ UPSERT_REFUSED = (
 REMOVE_REFUSED = "DELETE FROM refused_folders WHERE root = ? AND folder = ?"
 
 # --- rows ---
-_STATES = {state.value: state for state in SourceState}
-
-
-def known(rows: list[Row]) -> list[KnownFolder]:
-    """From ``KNOWN_FOLDERS``. A state that is none of ours counts as open: nothing is pruned for it."""
-    return [
-        KnownFolder(name, mark, _STATES.get(state, SourceState.OPEN), ended)
-        for name, mark, state, ended in rows
-    ]
-
-
-def refused(rows: list[Row]) -> list[KnownFolder]:
-    """From ``REFUSED_FOLDERS``."""
-    return [KnownFolder(name, mark, None, 0.0, kind, reason) for name, mark, kind, reason in rows]
 
 
 def decode_refused(row: Row) -> RefusedFolder:
@@ -113,4 +104,9 @@ def encode_refused(folder: RefusedFolder) -> Params:
 
 
 #: As in ``statements``.
-PLANS: dict[str, frozenset[str]] = {KNOWN_FOLDERS: frozenset({"runs_of_source"})}
+PLANS: dict[str, frozenset[str]] = {
+    KNOWN_MARKS: frozenset({"runs_of_source"}),
+    GONE_FOLDERS: frozenset({"runs_of_source"}),
+    DELIVERED_FOLDERS: frozenset({"runs_of_source"}),
+    OLD_FOLDERS: frozenset({"runs_of_source"}),
+}

@@ -7,7 +7,6 @@ import json
 import math
 import sqlite3
 from collections.abc import Callable, Iterable, Sequence
-from operator import attrgetter
 from types import TracebackType
 
 from runcoord._core.limits import (
@@ -25,7 +24,7 @@ from runcoord._stores.paging import BothWays
 from runcoord._stores.rows import Decoder, Row
 from runcoord._stores.waiting import LockWait
 from runcoord.errors import StoreError, UndecodableRow, UnknownRun
-from runcoord.ports import BadRow, KnownFolder, RefusedFolder
+from runcoord.ports import BadRow, ClosableFolders, KnownFolders, RefusedFolder
 
 TYPE_CHECKING = False  # that of typing, the loading of which takes longer than all that is done here
 if TYPE_CHECKING:
@@ -267,13 +266,33 @@ class SqliteView:
 
     # --- run folders ---
 
-    def known_folders(self, root: str, after: str, last: str, limit: int) -> list[KnownFolder]:
+    def known_folders(self, root: str, after: str, last: str, limit: int) -> KnownFolders:
         from runcoord._stores import folder_statements  # most stores have no folders
 
-        between: Params = {"root": root, "after": after, "last": last, "limit": limit}
-        known = folder_statements.known(self._rows(folder_statements.KNOWN_FOLDERS, between))
-        refused = folder_statements.refused(self._rows(folder_statements.REFUSED_FOLDERS, between))
-        return sorted(known + refused, key=attrgetter("name"))[:limit] if refused else known
+        params: dict[str, object] = {"root": root, "after": after, "last": last, "limit": limit}
+        marks: dict[str, str] = dict(self._rows(folder_statements.KNOWN_MARKS, params))
+        found = self._rows(folder_statements.REFUSED_FOLDERS, params)
+        for some in (marks, [row[1] for row in found]):
+            if len(some) == limit:
+                last = min(last, next(reversed(some)))
+        params["last"] = last
+        refused = {each.name: each for each in _decoded(found, folder_statements.decode_refused, None)}
+        return KnownFolders(
+            {name: mark for name, mark in marks.items() if name <= last} if len(marks) == limit else marks,
+            frozenset(self._ids(folder_statements.GONE_FOLDERS, params)),
+            {name: each for name, each in refused.items() if name <= last},
+            last,
+        )
+
+    def closable_folders(
+        self, root: str, after: str, last: str, ended_before: float | None = None
+    ) -> ClosableFolders:
+        from runcoord._stores import folder_statements
+
+        params: Params = {"root": root, "after": after, "last": last, "before": ended_before}
+        delivered = self._ids(folder_statements.DELIVERED_FOLDERS, params)
+        old = [] if ended_before is None else self._ids(folder_statements.OLD_FOLDERS, params)
+        return ClosableFolders(tuple(delivered), tuple(old))
 
     def refused_folders(
         self, *, after: tuple[str, str] = ("", ""), limit: int, bad: list[BadRow] | None = None
@@ -288,12 +307,6 @@ class SqliteView:
         from runcoord._stores import folder_statements
 
         return {key for (key,) in self._by_keys(folder_statements.known_runs, run_ids)}
-
-    def undelivered_runs(self, run_ids: Sequence[str]) -> set[str]:
-        from runcoord._stores import folder_statements
-
-        events = [f"{run_id}/finished" for run_id in run_ids]
-        return {key for (key,) in self._by_keys(folder_statements.undelivered, events)}
 
     # --- lists of runs by id ---
 

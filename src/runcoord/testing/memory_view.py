@@ -12,6 +12,7 @@ from runcoord.errors import UndecodableRow, UnknownRun
 from runcoord.ports import (
     Audit,
     BadRow,
+    ClosableFolders,
     Command,
     Deadline,
     Event,
@@ -20,13 +21,14 @@ from runcoord.ports import (
     Group,
     Held,
     Instant,
-    KnownFolder,
+    KnownFolders,
     Owner,
     RecordedProcess,
     RefusedFolder,
     Run,
     RunRecord,
     Snapshot,
+    Source,
     SourceState,
     State,
     Teardown,
@@ -189,19 +191,50 @@ class MemoryView:
 
     # --- run folders ---
 
-    def known_folders(self, root: str, after: str, last: str, limit: int) -> list[KnownFolder]:
-        self._count(2)
-        known = [
-            KnownFolder(run_id, source.mark, source.state, run.finished_at or 0.0)
-            for run_id, run in sorted(self._data.runs.items())
-            if (source := run.source) is not None and source.root == root and after < run_id <= last
-        ]
-        known += [
-            KnownFolder(name, folder.mark, None, 0.0, folder.kind, folder.reason)
+    def known_folders(self, root: str, after: str, last: str, limit: int) -> KnownFolders:
+        self._count(3)
+        sources = self._sources(root, after, last)
+        refused = {
+            name: folder
             for (where, name), folder in sorted(self._data.refused_folders.items())
             if where == root and after < name <= last
-        ]
-        return sorted(known, key=lambda each: each.name)[:limit]
+        }
+        for names in (list(sources)[:limit], list(refused)[:limit]):
+            if len(names) == limit:
+                last = min(last, names[-1])
+        good = self._good("refused_folders", [f"{root}/{name}" for name in refused], None)
+        return KnownFolders(
+            {name: source.mark for name, source in sources.items() if name <= last},
+            frozenset(
+                name for name, each in sources.items() if each.state is SourceState.GONE and name <= last
+            ),
+            {name: refused[name] for name in refused if name <= last and f"{root}/{name}" in good},
+            last,
+        )
+
+    def closable_folders(
+        self, root: str, after: str, last: str, ended_before: float | None = None
+    ) -> ClosableFolders:
+        self._count(1 if ended_before is None else 2)
+        data = self._data
+        told = {
+            name: source.state
+            for name, source in self._sources(root, after, last).items()
+            if f"{name}/finished" not in data.undelivered
+        }
+        before = -math.inf if ended_before is None else ended_before
+        old = [name for name, state in told.items() if state is SourceState.CLOSED]
+        return ClosableFolders(
+            tuple(name for name, state in told.items() if state is SourceState.OPEN),
+            tuple(name for name in old if (data.runs[name].finished_at or 0.0) < before),
+        )
+
+    def _sources(self, root: str, after: str, last: str) -> dict[str, Source]:
+        return {
+            run_id: run.source
+            for run_id, run in sorted(self._data.runs.items())
+            if run.source is not None and run.source.root == root and after < run_id <= last
+        }
 
     def refused_folders(
         self, *, after: tuple[str, str] = ("", ""), limit: int, bad: list[BadRow] | None = None
@@ -215,11 +248,6 @@ class MemoryView:
     def known_runs(self, run_ids: Sequence[str]) -> set[str]:
         self._count()
         return {run_id for run_id in run_ids if run_id in self._data.runs}
-
-    def undelivered_runs(self, run_ids: Sequence[str]) -> set[str]:
-        self._count()
-        undelivered = self._data.undelivered
-        return {run_id for run_id in run_ids if f"{run_id}/finished" in undelivered}
 
     # --- owners and processes ---
 

@@ -154,10 +154,12 @@ class AuditBeforeSignal(_AboutProcesses):
             self._end_of_verb(entry)
 
     def _ends_its_own(self, entry: Entry) -> bool:
-        """Whether a supervisor ends the tree that it started itself, when that is due and no verb asks."""
+        """Whether a supervisor ends the tree that it started itself, when that is due and no verb asks; it
+        continues the shim for that, which it takes for nobody's by its cookie."""
         incarnation = self.world.owners[entry.actor]
         shims = self.world.processes.seat(incarnation).launcher.shims
-        return any(each.process.run == entry.data["meant"] for each in shims)
+        run = entry.data["meant"] or entry.data["of"]
+        return any(each.process.run == run for each in shims)
 
     def _end_of_verb(self, entry: Entry) -> None:
         bare = self._bare.pop(entry.actor, [])

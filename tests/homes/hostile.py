@@ -9,6 +9,7 @@ import json
 import os
 import shutil
 import stat
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -197,7 +198,21 @@ def _unreadable(path: str, decoy: Path) -> None:
     os.chmod(path, 0)
 
 
-DENIED: Verdict = RefusalKind.DENIED if os.geteuid() else RefusalKind.CORRUPT  # nobody denies root anything
+def _is_denied() -> bool:
+    """Whether a file without permissions cannot be read here; who may do anything reads it."""
+    number, path = tempfile.mkstemp()
+    os.close(number)
+    os.chmod(path, 0)
+    try:
+        os.close(os.open(path, os.O_RDONLY))
+    except PermissionError:
+        return True
+    finally:
+        os.remove(path)
+    return False
+
+
+DENIES = _is_denied()
 DEEP = b'{"id":' + b"[" * 50_000
 TWICE = b'{"id": "a", "id": "b"}'
 KINDS = RefusalKind
@@ -223,7 +238,7 @@ SHAPES |= {
     "state a FIFO": _with_files(KINDS.NOT_REGULAR, state=_fifo),
     "state a directory": _with_files(KINDS.NOT_REGULAR, state=_directory),
     "state a device": _with_files(KINDS.NOT_REGULAR, state=_device),
-    "state unreadable": _with_files(DENIED, state=_unreadable),
+    "state unreadable": _with_files(KINDS.DENIED if DENIES else KINDS.CORRUPT, state=_unreadable),
     "tombstone torn": _with_files(KINDS.CORRUPT, grave=b"{"),
     "tombstone a link": _with_files(KINDS.LINK, grave=_linked),
     "tombstone a hard link": _with_files(KINDS.HARD_LINK, grave=_hard_linked),
@@ -264,7 +279,7 @@ def _folder_a_fifo(home: HostileHome, path: str, name: str, decoy: Path) -> Verd
 def _folder_unreadable(home: HostileHome, path: str, name: str, decoy: Path) -> Verdict:
     _good(home, path, name, decoy)
     os.chmod(path, 0)
-    return RefusalKind.DENIED if os.geteuid() else IMPORTED
+    return RefusalKind.DENIED if DENIES else IMPORTED
 
 
 @_shape

@@ -43,14 +43,8 @@ def finished_event(
     With ``claimed_by`` the first delivery attempt already belongs to that owner, which saves a commit. With
     ``held``, a reason, it waits for the operator.
     """
-    spec = run.spec
-    event_id = f"{run.run_id}/finished"
-    body = _finished_body(run)
-    if held:
-        due = Deadline.after(now, 0.0)
-        told = (EventKind.FINISHED, spec.destination, body, now.wall, EventState.HELD, due)
-        return Event(event_id, run.run_id, *told, reason=held)
-    return _event(event_id, run, EventKind.FINISHED, body, now, claimed_by, claim_seconds)
+    event_id, body = f"{run.run_id}/finished", _finished_body(run)
+    return _event(event_id, run, EventKind.FINISHED, body, now, claimed_by, claim_seconds, held)
 
 
 def _finished_body(run: Run) -> str:
@@ -156,8 +150,9 @@ def _event(
     now: Instant,
     claimed_by: str = "",
     seconds: float = 0.0,
+    held: str = "",
 ) -> Event:
-    return _new(event_id, run.run_id, kind, run.spec.destination, body, now, claimed_by, seconds)
+    return _new(event_id, run.run_id, kind, run.spec.destination, body, now, claimed_by, seconds, held)
 
 
 def _new(
@@ -169,12 +164,29 @@ def _new(
     now: Instant,
     claimed_by: str = "",
     seconds: float = 0.0,
+    held: str = "",
 ) -> Event:
-    due = Deadline.after(now, seconds if claimed_by else 0.0)
-    if not destination:
-        return Event(event_id, run_id, kind, "", body, now.wall, EventState.HELD, due, reason=NO_DESTINATION)
-    if claimed_by:
-        return Event(
-            event_id, run_id, kind, destination, body, now.wall, EventState.SENDING, due, 1, claimed_by
-        )
-    return Event(event_id, run_id, kind, destination, body, now.wall, EventState.PENDING, due)
+    state, reason = EventState.PENDING, held
+    if held or not destination:
+        state, reason = EventState.HELD, held or NO_DESTINATION
+    elif claimed_by:
+        state = EventState.SENDING
+    sending = state is EventState.SENDING
+    return evolved(
+        _EVENT,
+        event_id=event_id,
+        run_id=run_id,
+        kind=kind,
+        destination=destination,
+        body=body,
+        created_at=now.wall,
+        state=state,
+        due=Deadline.after(now, seconds if sending else 0.0),
+        attempt=1 if sending else 0,
+        owner=claimed_by if sending else "",
+        reason=reason,
+    )
+
+
+_EVENT = Event("", "", EventKind.NOTE, "", "", 0.0, EventState.PENDING, Deadline(0.0, 0.0, ""))
+"""Events are made from it, at half the price of a call with as many arguments."""

@@ -170,11 +170,12 @@ class OpenRoot(Protocol):
 
     def remove(self, name: str, limit: int, last: tuple[str, ...] = ()) -> None:
         """Remove a folder with all that is in it, following nothing; of its own files ``last`` at the end.
+        It is held meanwhile: another one that takes its place is not removed.
 
-        Raises :class:`FolderRefused`: before anything is removed, when there are more than ``limit`` entries,
-        more directories inside of each other than are followed, another file system, or a directory that may
-        not be listed; later, with the number of what was removed, when the system refuses. Does nothing when
-        it is not there.
+        Raises :class:`FolderRefused`: before anything is removed, when the very last file is not in it, when
+        there are more than ``limit`` entries, more directories inside of each other than are followed,
+        another file system, or a directory that may not be listed; later, with the number of what was
+        removed, when the system refuses. Does nothing when it is not there.
         """
 
     def close(self) -> None:

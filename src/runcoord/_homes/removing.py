@@ -24,12 +24,27 @@ def remove_folder(root: int, name: str, limit: int, last: tuple[str, ...], how: 
     if wrong is not None:
         raise wrong
     removal = _Removal(device, limit, how)
-    removal.count(root, name, 1)
-    removal.begin()
+    # Held from here to the end: what takes its name meanwhile is not what is removed.
+    with removal.opened(root, name) as number:
+        _require_its_own(number, last)
+        removal.count(number, name, 1)
+        removal.begin()
+        try:
+            removal.remove(number, 1, last)
+            removal.remove_empty(root, name)
+        except FolderRefused as error:
+            raise FolderRefused(error.kind, f"{error.reason}; {removal.so_far()}") from error.__cause__
+
+
+def _require_its_own(number: int, last: tuple[str, ...]) -> None:
+    """What is removed last is there until the end: a folder without it is another one."""
     try:
-        removal.remove(root, name, 1, last)
-    except FolderRefused as error:
-        raise FolderRefused(error.kind, f"{error.reason}; {removal.so_far()}") from error.__cause__
+        if last:
+            os.stat(last[-1], dir_fd=number, follow_symlinks=False)
+    except FileNotFoundError as error:
+        raise FolderRefused(RefusalKind.SWAPPED, f"it has no {last[-1]} any more") from error
+    except OSError as error:
+        raise _refused(error, last[-1]) from error
 
 
 class _Removal:
@@ -48,35 +63,39 @@ class _Removal:
     def so_far(self) -> str:
         return f"{self._removed} of {self._counted} entries were removed"
 
-    def count(self, parent: int, name: str, depth: int) -> None:
+    def count(self, number: int, name: str, depth: int) -> None:
         """Raises :class:`FolderRefused` for what will not be removed."""
-        with self._opened(parent, name) as number:
-            if self._device_of(number, name) != self._device:
-                raise FolderRefused(RefusalKind.UNSUPPORTED, f"{name!r} is on another file system")
-            for entry, is_directory in self._entries(number, name):
-                self._counted += 1
-                if self._counted > self._limit:
-                    raise FolderRefused(RefusalKind.TOO_LARGE, f"it has more than {self._limit} entries")
-                if is_directory:
-                    if depth == MAX_REMOVED_DEPTH:
-                        reason = f"it has more than {depth} directories inside of each other"
-                        raise FolderRefused(RefusalKind.TOO_LARGE, reason)
-                    self.count(number, entry, depth + 1)
+        if self._device_of(number, name) != self._device:
+            raise FolderRefused(RefusalKind.UNSUPPORTED, f"{name!r} is on another file system")
+        for entry, is_directory in self._entries(number, name):
+            self._counted += 1
+            if self._counted > self._limit:
+                raise FolderRefused(RefusalKind.TOO_LARGE, f"it has more than {self._limit} entries")
+            if is_directory:
+                if depth == MAX_REMOVED_DEPTH:
+                    reason = f"it has more than {depth} directories inside of each other"
+                    raise FolderRefused(RefusalKind.TOO_LARGE, reason)
+                with self.opened(number, entry) as inner:
+                    self.count(inner, entry, depth + 1)
 
-    def remove(self, parent: int, name: str, depth: int, last: tuple[str, ...] = ()) -> None:
-        with self._opened(parent, name) as number:
-            entries = self._entries(number, name)
-            entries.sort(key=lambda each: last.index(each[0]) if each[0] in last else -1)
-            for entry, is_directory in entries:
-                if not is_directory:
-                    self._taken_away(entry, number)
-                elif depth < MAX_REMOVED_DEPTH:
-                    self.remove(number, entry, depth + 1)
+    def remove(self, number: int, depth: int, last: tuple[str, ...] = ()) -> None:
+        """Remove what is in a directory."""
+        entries = self._entries(number, ".")
+        entries.sort(key=lambda each: last.index(each[0]) if each[0] in last else -1)
+        for entry, is_directory in entries:
+            if not is_directory:
+                self._taken_away(entry, number)
+            elif depth < MAX_REMOVED_DEPTH:
+                with self.opened(number, entry) as inner:
+                    self.remove(inner, depth + 1)
+                self.remove_empty(number, entry)
+                self._removed += 1
+
+    def remove_empty(self, parent: int, name: str) -> None:
         try:
             os.rmdir(name, dir_fd=parent)
         except OSError as error:
             raise _refused(error, repr(name)) from error
-        self._removed += depth > 1
 
     def _taken_away(self, name: str, directory: int) -> None:
         try:
@@ -87,7 +106,7 @@ class _Removal:
             raise _refused(error, repr(name)) from error
         self._removed += 1
 
-    def _opened(self, parent: int, name: str) -> Held:
+    def opened(self, parent: int, name: str) -> Held:
         try:
             return Held(os.open(name, self._how.listing, dir_fd=parent))
         except OSError as error:

@@ -234,10 +234,11 @@ class _Pass:
         self._report.known += len(marks)
         for name in known.gone.intersection(marks):
             self._return(name)
-        changed = set(self._notice_changed(marks))
+        changed = self._notice_changed(marks)
         closable = compared.closable
         self._closer.tombstone([name for name in closable.delivered if name in marks and name not in changed])
-        self._closer.prune([name for name in closable.old if name in marks and name not in changed])
+        # A removal that was interrupted leaves a folder without a state file; it is ended now.
+        self._closer.prune([name for name in closable.old if name in marks and not changed.get(name)])
         return self._read(todo, known.refused)
 
     def _meet(self, name: str, foreign: bool, todo: list[str]) -> None:
@@ -284,10 +285,10 @@ class _Pass:
             self._report.gone += 1
             self._saver.notice(name, state=SourceState.GONE)
 
-    def _notice_changed(self, marks: dict[str, str]) -> list[str]:
-        file = self._folders.layout.state_file
-        changed = self._root.changed(marks, file) if marks else []
-        for name in changed:
+    def _notice_changed(self, marks: dict[str, str]) -> dict[str, str]:
+        """Known folders whose state file is another one now, with its mark; empty: there is none."""
+        file, changed = self._folders.layout.state_file, dict[str, str]()
+        for name in self._root.changed(marks, file) if marks else ():
             mark = ""
             try:
                 seen = self._root.seen(name, file)
@@ -299,6 +300,7 @@ class _Pass:
             if mark != marks[name]:
                 self._report.note_changed(name)
                 self._saver.notice(name, mark=mark)
+            changed[name] = mark
         return changed
 
     # --- new folders ---

@@ -118,6 +118,12 @@ class RemovingContract(HomesCase):
         root.remove("r1", 5, (STATE,))
         require_equal(root.names(LIMIT).names, ["r2"], "folders that are left")
 
+    def test_a_folder_without_the_file_that_is_removed_last_stays_whole(self) -> None:
+        self.need_removal()
+        path = self._tree()
+        self.refused(RefusalKind.SWAPPED, lambda: self.opened().remove("r1", LIMIT, (STATE, "tombstone")))
+        require_equal(sorted(os.listdir(path)), ["a", "result", STATE], "the folder")
+
     def test_what_is_not_there_is_nothing_to_do(self) -> None:
         self.opened().remove("r1", 5)
 

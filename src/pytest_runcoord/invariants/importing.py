@@ -74,7 +74,13 @@ class ImportsAreNotSilent(_OfImports):
     id = "no-silent-zero"
     says = "An import accounts for every entry of a root, or says why it could not look."
 
+    def __init__(self, *world: object) -> None:
+        super().__init__(*world)  # type: ignore[arg-type]
+        self._unfinished: set[tuple[str, str]] = set()
+        """Owners and homes, where the next sweep goes on in the middle of a root."""
+
     def judge(self, entry: Entry, home: Home, report: Mapping[str, Any], before: Snapshot) -> None:
+        goes_on = self._goes_on(entry, home, report)
         faults, changed = self.meanwhile(entry)
         if changed or entry.status == "failed":
             return
@@ -90,7 +96,7 @@ class ImportsAreNotSilent(_OfImports):
                 )
             return
         names = homes.names(home)
-        if faults or report["problem"] or report["unfinished"]:
+        if faults or report["problem"] or report["unfinished"] or goes_on:
             if faults and not _counts(report) and not report["problem"]:
                 self.fail(
                     "an import met an error, and reports nothing at all",
@@ -108,18 +114,36 @@ class ImportsAreNotSilent(_OfImports):
             )
         self._require_names(home, report, before)
 
+    def _goes_on(self, entry: Entry, home: Home, report: Mapping[str, Any]) -> bool:
+        """Whether this pass began where the last one of its owner had ended."""
+        if entry.what == IMPORT:
+            return False
+        pass_of = (entry.actor, home.path)
+        goes_on = pass_of in self._unfinished
+        if report["unfinished"]:
+            self._unfinished.add(pass_of)
+        else:
+            self._unfinished.discard(pass_of)
+        return goes_on
+
     def _require_names(self, home: Home, report: Mapping[str, Any], before: Snapshot) -> None:
         remembered = {each.folder for each in before.refused if each.root == str(home.root)}
         told = {**report["refused"], **report["corrupt"]}
         if report["refused_count"] + report["corrupt_count"] > len(told):
             return
-        for name in self.world.homes.names(home):
+        names = self.world.homes.names(home)
+        # A name that must not be shown as it is comes up as another one.
+        others = len(told.keys() - set(names))
+        for name in names:
             known = home.folders.get(name)
             new = name not in remembered and name not in before.runs
             if known is None or known.fine or not new or not can_be_id(name):
                 continue
             self.exercised += 1
-            if not told.get(name) or not report["reasons"].get(name):
+            if told.get(name) and report["reasons"].get(name):
+                continue
+            others -= 1
+            if others < 0:
                 self.fail(
                     f"{name} is no good, and is not named with a reason",
                     expected="the name among what was refused or corrupt, and why",

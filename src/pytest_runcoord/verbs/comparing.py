@@ -53,6 +53,8 @@ CONTAINED = frozenset({"error", "reason"})
 def _matches(name: str, wanted: Any, seen: Any) -> bool:
     if name in CONTAINED and isinstance(wanted, str) and wanted:
         return isinstance(seen, str) and wanted in seen
+    if isinstance(wanted, tuple) and isinstance(seen, list):
+        return list(wanted) == seen
     # In JSON a truth value is no number, though to Python true is 1.
     return bool(wanted == seen) and isinstance(wanted, bool) is isinstance(seen, bool)
 

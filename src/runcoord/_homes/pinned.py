@@ -249,8 +249,10 @@ def _refused_directory(outer: int, name: str, what: str, error: OSError | ValueE
         return FolderRefused(RefusalKind.NAME, f"{what}: {error}")
     try:
         wrong = no_directory(os.stat(name, dir_fd=outer, follow_symlinks=False), what)
-    except OSError:
+    except FileNotFoundError:
         wrong = None
+    except OSError:
+        return refusal(error, what)
     if wrong is None and error.errno in {errno.ENOTDIR, errno.ELOOP}:  # it was one of those a moment ago
         wrong = FolderRefused(RefusalKind.SWAPPED, f"{what} became another one while it was opened")
     return wrong or refusal(error, what)

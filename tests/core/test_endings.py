@@ -21,7 +21,7 @@ from runcoord._core.limits import (
     MAX_ERROR_CHARACTERS,
     MAX_RESULT_CHARACTERS,
 )
-from runcoord._core.sources import source_document
+from runcoord._core.source_texts import source_document
 from runcoord.errors import AlreadyFinished, NotStarted, WorkCancelled
 
 # --- completing -----------------------------------------------------------------------------------

@@ -19,8 +19,7 @@ from runcoord._core.model import (
     Run,
     Survivor,
 )
-from runcoord._core.sources import source_json
-from runcoord._core.texts import json_number, json_text
+from runcoord._core.source_texts import json_number, json_text, source_json
 
 TYPE_CHECKING = False  # that of typing, the loading of which takes longer than all that is done here
 if TYPE_CHECKING:

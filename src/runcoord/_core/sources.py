@@ -6,14 +6,8 @@ What an untrusted file says of routing or of processes is a claim: shown, never 
 from __future__ import annotations
 
 import enum
-import json
 
-from runcoord._core.texts import json_number, json_text
 from runcoord._core.values import value
-
-TYPE_CHECKING = False  # that of typing, the loading of which takes longer than all that is done here
-if TYPE_CHECKING:
-    from typing import Any
 
 
 class SourceState(enum.StrEnum):
@@ -98,28 +92,3 @@ class ClosableFolders:
     """Without a tombstone."""
     old: tuple[str, ...]
     """With one, of runs that ended before a given time."""
-
-
-def source_document(source: Source | None, run_id: str) -> dict[str, Any] | None:
-    """As it stands in the body of an event and in listings; ``None`` for a run that was not imported."""
-    if source is None:
-        return None
-    document: dict[str, Any] = json.loads(source_json(source, run_id))
-    return document
-
-
-def source_json(source: Source, run_id: str) -> str:
-    """The same as text with sorted keys, made by hand: an import of thousands makes it for each twice."""
-    claims, kept = source.claims, source.result
-    notes = ",".join([json_text(note) for note in source.notes])
-    result = "null" if kept is None else f'{{"file":{json_text(kept.file)},"size":{kept.size:d}}}'
-    return (
-        f'{{"claims":{{"conversation_key":{json_text(claims.conversation_key)}'
-        f',"destination":{json_text(claims.destination)}'
-        f',"pid":{"null" if claims.pid is None else f"{claims.pid:d}"}'
-        f',"pid_recorded_at":{json_number(claims.pid_recorded_at)}}}'
-        f',"folder":{json_text(f"{source.root}/{run_id}")}'
-        f',"imported_at":{json_number(source.imported_at)}'
-        f',"notes":[{notes}]'
-        f',"result":{result}}}'
-    )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from runcoord._core.sources import Claims, KeptResult, Source, SourceState, source_json
-from runcoord._core.texts import json_text
+from runcoord._core.source_texts import json_text, source_json
+from runcoord._core.sources import Claims, KeptResult, Source, SourceState
 
 
 def source_text(source: Source, run_id: str) -> str:

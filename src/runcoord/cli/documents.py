@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from runcoord import Deadline, Event, EventState, Instant, Run, State, SweepReport
-from runcoord._core.sources import source_document
+from runcoord._core.source_texts import source_document
 from runcoord.cli.wording import iso_time
 from runcoord.ports import BadRow, Group, RefusedFolder
 

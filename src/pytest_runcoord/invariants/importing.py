@@ -40,12 +40,15 @@ class _OfImports(Invariant):
     needs = frozenset({"import"})
     hears = frozenset({"verb"})
     about_homes = True
+    _met = 0
+    """Errors of the system that were met up to the import before."""
 
     def see(self, entry: Entry, before: Snapshot) -> None:
         if entry.what not in IMPORTING or entry.status not in ("ok", "failed"):
             return
         for home, report in self._reports(entry):
             self.judge(entry, home, {**UNSAID, **report}, before)
+        self._met = self.world.homes.system.met
 
     def judge(self, entry: Entry, home: Home, report: Mapping[str, Any], before: Snapshot) -> None:
         """One import has ended, well or not."""
@@ -67,7 +70,7 @@ class _OfImports(Invariant):
         """How many faults were met since an entry began, and whether a step changed a home."""
         since = self.world.history.entries[entry.number :]
         faults = sum(each.kind == "world" and each.what.startswith("fault ") for each in since)
-        return faults + self.world.homes.system.met, any("home" in each.data for each in since)
+        return faults + self.world.homes.system.met - self._met, any("home" in each.data for each in since)
 
 
 class ImportsAreNotSilent(_OfImports):

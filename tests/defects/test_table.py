@@ -96,6 +96,24 @@ MUST_BE_THERE: dict[str, frozenset[str]] = {
             "worktrees-registered",
         }
     ),
+    "homes": frozenset(
+        {
+            "folder-flood",
+            "home-replaced-by-symlink",
+            "hostile-fields",
+            "import-at-scale",
+            "import-fails-once",
+            "import-fills-live-run",
+            "imported-once",
+            "one-bad-folder",
+            "platform-without-dir-fd",
+            "read-error-keeps-its-cause",
+            "result-kept",
+            "swapped-directory",
+            "symlinked-home",
+            "untrusted-destination",
+        }
+    ),
     "outbox": frozenset(
         {
             "empty-destination",

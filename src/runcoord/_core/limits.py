@@ -183,8 +183,9 @@ than most teardowns take, and short beside the longest grace."""
 TEARDOWN_FIRST_PAUSE_SECONDS = 0.02
 """First wait of a teardown before it looks for new members; it ends earlier when all that are known have.
 Doubles while nobody new is found."""
-TEARDOWN_PAUSE_PER_MEMBER_SECONDS = 0.0002
-"""Added to that wait for each member: a thousand processes need a tenth of a second to be gone."""
+TEARDOWN_PAUSE_PER_MEMBER_SECONDS = 0.0005
+"""Added to that wait for each member: a thousand processes need a tenth of a second to be gone, three times
+that on a busy machine, and a scan of those that are dying only keeps them from it."""
 TEARDOWN_MAX_PAUSE_SECONDS = 0.5
 """Longest wait before a teardown looks for new members, and before it looks whether the grace was ended."""
 TEARDOWN_ROUNDS = 5_000

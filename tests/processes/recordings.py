@@ -32,6 +32,8 @@ class RecordedRows:
     """Each process has a mark of its own, which it gets with its number."""
     read: list[int] = field(default_factory=list)
     """Pids of the rows that were read, in order."""
+    asked: list[int] = field(default_factory=list)
+    """Pids of those whose environment alone was read."""
 
     def marks(self) -> dict[int, int]:
         return {pid: id(each) if self.marked else 0 for pid, each in self.processes.items()}
@@ -56,8 +58,17 @@ class RecordedRows:
             comm=seen["name"].encode(),
         )
 
+    def first_block(self, pid: int) -> bytes:
+        self.asked.append(pid)
+        if pid not in self.processes or self.processes[pid]["status"] == "zombie":
+            return b""
+        return self._block(pid) or b""
+
     def environment(self, row: Row) -> bytes | None:
-        found = self._process(row.pid)["environment"]
+        return self._block(row.pid)
+
+    def _block(self, pid: int) -> bytes | None:
+        found = self._process(pid)["environment"]
         if found is None:
             return None
         lines = [f"{name}={self._cookies(value)}\0" for name, value in found.items()]

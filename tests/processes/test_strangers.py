@@ -12,6 +12,7 @@ import pytest
 
 from processes.namespaces import PIDS, told_inside
 from processes.recordings import OTHER, RUN, RecordedRows
+from runcoord._processes.elders import NOTED_AT_ONCE
 from runcoord._processes.portable import PortableProcesses
 from runcoord._processes.strangers import Strangers
 from runcoord._processes.system_ids import SystemIds
@@ -56,6 +57,11 @@ class Machine:
 
     def add(self, made: dict[str, Any]) -> None:
         self.rows.processes[made["pid"]] = made
+
+    def note(self) -> None:
+        """What a shim does while its command runs."""
+        for _ in self.table.note_elders(self.members):
+            pass
 
     def scan(self, members: Membership | None = None) -> tuple[set[int], set[int]]:
         """Who was found, and who was read for it."""
@@ -140,13 +146,83 @@ def test_seeing_more_strangers_does_not_put_off_when_the_first_are_read_anew(
     now = 100.0
     monkeypatch.setattr("runcoord._processes.strangers.time.monotonic", lambda: now)
     strangers, members = Strangers(), Membership(group=LEADER)
-    assert strangers.known(members) == {}
+    assert strangers.known(members, {}) == {}
     strangers.add({OLD: 1})
     now = 109.0
     strangers.add({YOUNG: 2})
-    assert strangers.known(members) == {OLD: 1, YOUNG: 2}
+    assert strangers.known(members, {}) == {OLD: 1, YOUNG: 2}
     now = 110.0
-    assert strangers.known(members) == {}
+    assert strangers.known(members, {}) == {}
+
+
+class TestElders:
+    """Those that were noted while the run went on: their environment is read, and nothing else."""
+
+    def test_the_environment_alone_is_read_of_an_elder_and_only_once(self, machine: Machine) -> None:
+        machine.note()
+        assert machine.scan() == ({LEADER}, {*ALWAYS, YOUNG})
+        assert machine.rows.asked == [OLD]
+        assert machine.scan() == ({LEADER}, {*ALWAYS, YOUNG})
+        assert machine.rows.asked == [OLD]
+
+    def test_an_elder_that_executes_something_of_the_run_is_found_and_so_is_who_is_below_it(
+        self, machine: Machine
+    ) -> None:
+        below, further = 302, 303
+        machine.add(process(below, 11, parent=OLD))
+        machine.add(process(further, 12, parent=below))
+        machine.note()
+        machine.rows.processes[OLD]["environment"] = {"RUNCOORD_COOKIE": RUN}
+        for _ in range(2):
+            assert machine.scan()[0] == {LEADER, OLD, below, further}
+
+    def test_who_has_the_number_of_an_elder_now_is_read(self, machine: Machine) -> None:
+        machine.note()
+        machine.add(process(OLD, SHIM_START + 5, parent=LEADER))
+        assert machine.scan() == ({LEADER, OLD}, {*ALWAYS, OLD, YOUNG})
+
+    def test_an_elder_whose_environment_is_closed_is_read_and_counted(self, machine: Machine) -> None:
+        machine.note()
+        machine.rows.processes[OLD]["environment"] = None
+        for _ in range(2):
+            scan = machine.table.scan(machine.members, 10.0)
+            assert (scan.complete, scan.unreadable) == (True, 1)
+
+    @pytest.mark.parametrize("changes", [{"session": SHIM}, {"group": LEADER}, {"start": SHIM_START}])
+    def test_who_may_come_to_be_a_member_by_more_than_its_environment_is_no_elder(
+        self, machine: Machine, changes: dict[str, Any]
+    ) -> None:
+        machine.rows.processes[OLD].update(changes)
+        machine.note()
+        assert OLD in machine.scan()[1]
+        assert machine.rows.asked == []
+
+    def test_an_elder_of_one_run_is_read_for_another(self, machine: Machine) -> None:
+        machine.note()
+        other = Membership(cookie=OTHER, group=LEADER, ancestor=SHIM)
+        assert machine.scan(other) == ({LEADER, OLD}, {1, OLD, SHIM, LEADER, YOUNG})
+
+    def test_noting_may_be_left_at_any_step_and_goes_a_few_at_a_time(self, machine: Machine) -> None:
+        for pid in range(1_000, 1_000 + 2 * NOTED_AT_ONCE):
+            machine.add(process(pid, 20))
+        steps = machine.table.note_elders(machine.members)
+        machine.rows.read.clear()
+        next(steps)
+        assert len(machine.rows.read) <= NOTED_AT_ONCE + 1  # and the one that the run hangs on
+        machine.add(process(OLD, 10, environment={"RUNCOORD_COOKIE": RUN}))
+        assert machine.scan()[0] == {LEADER, OLD}
+
+    def test_without_what_the_run_hangs_on_nobody_is_noted(self, machine: Machine) -> None:
+        del machine.rows.processes[SHIM]
+        machine.note()
+        assert machine.scan() == ({LEADER}, {1, OLD, LEADER, YOUNG})
+        assert machine.rows.asked == []
+
+    def test_where_processes_have_no_marks_nobody_is_noted(self, machine: Machine) -> None:
+        machine.rows.marked = False
+        machine.note()
+        assert machine.scan()[1] == {1, OLD, SHIM, LEADER, YOUNG}
+        assert machine.rows.asked == []
 
 
 @pytest.mark.real

@@ -52,6 +52,14 @@ class Environments:
             found = self._of[row.pid] = self._read(row)
         return found
 
+    def of_elder(self, pid: int) -> Says | None:
+        """What the one says that this process has at this moment; ``None`` when that is not plain to see, so
+        that all of it must be read. Raises :class:`TimeIsOver`."""
+        if time.monotonic() >= self._until:
+            raise TimeIsOver
+        block = self._table.first_block(pid)
+        return self._says(block) if block else None
+
     def was_read(self, pid: int) -> bool:
         """Whether it was, and could be."""
         return pid in self._of and pid not in self.closed and pid not in self.executing
@@ -65,6 +73,9 @@ class Environments:
         if block is None:
             self.closed.add(row.pid)
             return NOTHING
+        return self._says(block)
+
+    def _says(self, block: bytes) -> Says:
         known = self._known.get(block)
         if known is None:
             members = self._members

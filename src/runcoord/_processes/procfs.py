@@ -78,6 +78,13 @@ class Procfs:
                 return block
         return b""
 
+    def first_block(self, pid: int) -> bytes:
+        """See :meth:`runcoord._processes.rows.Rows.first_block`."""
+        try:
+            return self._block(f"{pid}/environ") or b""
+        except OSError:
+            return b""
+
     def _settled_block(self, pid: int) -> bytes | None:
         """While a process executes another program it has no environment for a moment. That it has none is
         believed when the same memory was set aside for it before and after the read."""

@@ -74,6 +74,10 @@ class Rows(Protocol):
         """The block of the environment; ``None`` when it is closed to us. Raises :class:`Executing`, and
         ``OSError`` when the process is gone."""
 
+    def first_block(self, pid: int) -> bytes:
+        """The environment of the first thread as it is at this moment; empty when that has none just now, is
+        gone, or is closed to us."""
+
     def exit_code(self, pid: int) -> int | None:
         """The wait status of a zombie, where the system tells it. Raises ``OSError`` or ``ValueError``."""
 

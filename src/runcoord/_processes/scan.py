@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from runcoord._core.identity import Habitat, ProcessIdentity
 from runcoord._core.teardown import Found, Membership, Scan, Scope, Sighting
-from runcoord._processes.environments import Environments, TimeIsOver
+from runcoord._processes.environments import NOTHING, Environments, TimeIsOver
 from runcoord._processes.rows import CLOSED, GONE, Row, Rows
 from runcoord.errors import ProbeFailed
 
@@ -42,6 +42,7 @@ class Pass:
         never: frozenset[int],
         seconds: float,
         strangers: Mapping[int, int],
+        elders: Mapping[int, int],
     ) -> None:
         self.table = table
         self.habitat = habitat
@@ -50,6 +51,10 @@ class Pass:
         self.until = time.monotonic() + seconds
         self.strangers = strangers
         """By pid and mark: those that are not read again."""
+        self.elders = elders
+        """By pid and mark: those of whom only the environment is read, unless it is the run's."""
+        self.passed_over: set[int] = set()
+        """Elders whose environment was read, and is not the run's."""
         self.marks: dict[int, int] = {}
         self.nobodys: set[int] = set()
         """Threads of the kernel, and what has ended."""
@@ -58,6 +63,7 @@ class Pass:
         self.found: dict[int, int] = {}
         self.closed: set[int] = set()
         self.spared: set[int] = set()
+        self.by_cookie = bool(members.cookie) and members.scope is Scope.TREE
         self.environments = Environments(table, members, self.until)
 
     def run(self, is_recorded: IsRecorded) -> Scan:
@@ -85,12 +91,28 @@ class Pass:
         )
 
     def _read_rows(self) -> None:
+        if not self._read_all():
+            # An elder executed something of the run: who is below it must be seen too.
+            self.elders = {}
+            for seen in (self.rows, self.children, self.closed, self.nobodys, self.passed_over):
+                seen.clear()
+            self._read_all()
+
+    def _read_all(self) -> bool:
+        """False as soon as an elder is seen to belong to the run."""
         table, rows, children, now, until = self.table, self.rows, self.children, time.monotonic, self.until
-        strangers = self.strangers
+        strangers, elders, by_cookie = self.strangers, self.elders, self.by_cookie
         self.marks = table.marks()
         for pid, mark in self.marks.items():
             if mark and strangers.get(pid) == mark:
                 continue
+            if mark and elders.get(pid) == mark:
+                says = self.environments.of_elder(pid) if by_cookie else NOTHING
+                if says is not None and says.ours:
+                    return False
+                if says is not None:
+                    self.passed_over.add(pid)
+                    continue
             if now() >= until:
                 raise TimeIsOver
             try:
@@ -109,6 +131,7 @@ class Pass:
                 continue
             rows[pid] = row
             children.setdefault(row.parent, []).append(pid)
+        return True
 
     def _find(self, is_recorded: IsRecorded) -> None:
         members, found = self.members, self.found
@@ -182,15 +205,14 @@ class Pass:
         return {
             pid: mark
             for pid, mark in self.marks.items()
-            if mark and (pid in self.nobodys or self._is_settled(pid, since.start))
+            if mark and (pid in self.nobodys or pid in self.passed_over or self._is_settled(pid, since.start))
         }
 
     def _is_settled(self, pid: int, since: int) -> bool:
         row = self.rows.get(pid)
         if row is None or row.start >= since or pid in self.found or pid in self.never:
             return False
-        by_cookie = self.members.cookie and self.members.scope is Scope.TREE
-        return not by_cookie or self.environments.was_read(pid)
+        return not self.by_cookie or self.environments.was_read(pid)
 
     def _sightings(self, pids: Iterable[int]) -> tuple[Sighting, ...]:
         rows, habitat, found, table = self.rows, self.habitat, self.found, self.table

@@ -27,14 +27,14 @@ class Strangers:
         self._marks: dict[int, int] = {}
         self._until = 0.0
 
-    def known(self, members: Membership) -> Mapping[int, int]:
-        """Who is a stranger to this run, for all that is known."""
+    def known(self, members: Membership, ever: Mapping[int, int]) -> Mapping[int, int]:
+        """Who is a stranger to this run, for all that is known. ``ever`` are those that nothing changes."""
         if members != self._members or time.monotonic() >= self._until:
-            self._members, self._marks = members, {}
+            self._members, self._marks, self._until = members, {**ever}, 0.0
         return self._marks
 
     def add(self, settled: Mapping[int, int]) -> None:
         """What a complete pass for the run that was asked about last has found."""
-        if not self._marks:
+        if not self._until:
             self._until = time.monotonic() + STRANGER_SECONDS
         self._marks.update(settled)

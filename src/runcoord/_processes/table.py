@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from runcoord._core.identity import Habitat, Likeness, ProcessIdentity, is_pid, same_place
 from runcoord._core.looks import Guarantees
@@ -28,6 +28,7 @@ from runcoord.errors import InvalidRequest, ProbeFailed, ProcessGone
 TYPE_CHECKING = False  # that of typing, which is not loaded for the process that a run hangs on
 if TYPE_CHECKING:
     from runcoord._process_ports import PinnedProcess
+    from runcoord._processes.elders import Elders
     from runcoord._processes.proof import Proof
     from runcoord._processes.strangers import Strangers
 
@@ -45,6 +46,7 @@ class ProcessTable:
         self._unspared: Membership | None = None
         """The run of which the last scan saw everything, and nobody who was handed over."""
         self._strangers: Strangers | None = None
+        self._elders: Elders | None = None
 
     def _read_habitat(self) -> Habitat:
         """Where we are. Raises ProbeFailed when the rows are not about the processes that we can signal."""
@@ -110,6 +112,14 @@ class ProcessTable:
             )
         return self._pin_number(identity.pid)
 
+    def note_elders(self, members: Membership) -> Iterator[None]:
+        """Note who was there before this run, so that scans for it need to read less of them; a few at each
+        step, while there is nothing else to do. May be left at any step. Raises nothing."""
+        from runcoord._processes.elders import Elders
+
+        self._elders = Elders(self._rows, members, self.own())
+        return self._elders.note()
+
     def scan(self, members: Membership, seconds: float) -> Scan:
         """See :meth:`runcoord.ports.Processes.scan`."""
         own = self.own()
@@ -120,12 +130,18 @@ class ProcessTable:
         except ProbeFailed as error:
             return Scan(complete=False, problem=error.problem)
         # Late: who starts a run only identifies and holds two processes.
-        from runcoord._processes.scan import Pass
-        from runcoord._processes.strangers import Strangers
+        try:
+            from runcoord._processes.scan import Pass
+            from runcoord._processes.strangers import Strangers
+        except OSError as error:  # no descriptor is left for it
+            return Scan(complete=False, problem=f"processes cannot be read: {error.strerror}")
 
         if self._strangers is None:
             self._strangers = Strangers()
-        look = Pass(self._rows, place.habitat, members, own, seconds, self._strangers.known(members))
+        noted = self._elders if self._elders is not None and self._elders.members == members else None
+        threads, elders = (noted.threads, noted.marks) if noted is not None else ({}, {})
+        strangers = self._strangers.known(members, threads)
+        look = Pass(self._rows, place.habitat, members, own, seconds, strangers, elders)
         scan = look.run(self._is_recorded)
         if scan.complete:
             self._strangers.add(look.settled())

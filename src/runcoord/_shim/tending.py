@@ -17,6 +17,7 @@ from runcoord._core.teardown import Membership, Scope, TeardownReport
 from runcoord._processes import open_processes
 from runcoord._processes import proof as _proof  # noqa: F401 - while there is time, not in the teardown
 from runcoord._processes import scan as _scan  # noqa: F401 - the same
+from runcoord._processes.table import ProcessTable
 from runcoord._shim.attention import Attention
 from runcoord._shim.blind import BlindTeardown
 from runcoord._shim.children import Children, become_subreaper
@@ -27,10 +28,13 @@ from runcoord.errors import ProbeFailed, RuncoordError
 
 TYPE_CHECKING = False  # that of typing, which is not loaded for the process that a run hangs on
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any, NoReturn
 
     from runcoord._process_ports import PinnedProcess, Processes
 
+ALL = object()
+"""Nothing is left to note."""
 SPARE_DESCRIPTORS = 64
 """Beside those of pinned processes: /proc, pipes, the socket."""
 
@@ -68,6 +72,8 @@ class Tending:
         """The gate was opened, and it is not known yet whether the command could be executed."""
         self._executed = False
         self._heard = b""
+        self._noting: Iterator[None] = iter(())
+        """Who was there before the run, while they are read."""
         self._pending: list[dict[str, Any]] = []
         """Messages that have come and are not followed yet."""
         self._told_end = self._by_itself = self._closed = self._recorded = self._hurried = False
@@ -85,7 +91,9 @@ class Tending:
             if self._attention.alone or self._closed:
                 break
             ends = [self._failure] if self._executing else []
-            if self._attention.wait(None, ends):
+            # What the teardown needs to know is read beforehand, while nobody wants anything.
+            noted = next(self._noting, ALL)
+            if self._attention.wait(None if noted is ALL else 0, ends):
                 self._hear_of_execution()
         self._end()
 
@@ -143,7 +151,12 @@ class Tending:
             self._attention.lines.say({"is": "failed", "stage": stage or "gate", "errno": number})
         else:
             self._executed = True
+            self._note_elders()
             self._attention.lines.say({"is": "opened", "problem": self._problem})
+
+    def _note_elders(self) -> None:
+        if isinstance(self._processes, ProcessTable) and not self._blind:
+            self._noting = self._processes.note_elders(self._membership())
 
     def _continue(self, count: int) -> None:
         """After it was stopped from the terminal."""

@@ -300,6 +300,9 @@ FOLDER_ENTRIES_LOOKED_AT = 2_000_000
 said to."""
 FOLDER_NAMES_LISTED = 50_000
 """Names of one root that are held at a time, five megabytes; then it is listed again from there."""
+FOLDER_NAMES_CHARACTERS = 16 * 2**20
+"""Characters of such names: fewer names are held when they are long, and one that is not ASCII counts four
+times, because it may take as much memory."""
 FOLDER_PAGE = 512
 """Names that are compared with the store at a time."""
 KNOWN_FOLDERS_READ = 2_048

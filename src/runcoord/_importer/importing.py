@@ -6,11 +6,12 @@ read while the store is locked. What a pass did not come to, the next one does: 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 
 from runcoord._coordinator import instant
 from runcoord._core import limits
-from runcoord._core.folders import name_problem
+from runcoord._core.folders import name_problem, shown_name
 from runcoord._core.run_folders import RunFolders
 from runcoord._core.sources import ClosableFolders, KnownFolders, RefusedFolder, SourceState
 from runcoord._core.texts import storable
@@ -28,6 +29,8 @@ log = Log("runcoord.importer")
 
 _LAST = "\U0010ffff"
 """Behind every name: no run id begins with it."""
+_NO_TEXT = re.compile("[\ud800-\udfff].*", re.DOTALL)
+"""From the first byte of a name that is no text (PEP 383)."""
 _SHOWN_CHARACTERS = 200
 _PASSING = frozenset(kind.value for kind in RefusalKind if kind.passing)
 
@@ -130,6 +133,8 @@ class _Pass:
         self._taken = 0
         """Folders that were read."""
         self._routed = 0
+        self._sees_all = True
+        """No name can be missing in the lists of this pass."""
         age = folders.prune_after
         self._prune_before = None if age is None else clock.wall() - age
 
@@ -140,7 +145,7 @@ class _Pass:
             if self._over():
                 self._report.unfinished = True
                 break
-            if not names and not after and self._forsaken():
+            if not names and self._forsaken():
                 break
             stopped = self._page(names, after, whole)
             if stopped is not None:
@@ -159,6 +164,7 @@ class _Pass:
         listed = 0
         while True:
             found = self._root.names(limits.FOLDER_NAMES_LISTED, after)
+            self._sees_all = self._sees_all and not found.uncounted
             if found.uncounted:
                 most = limits.FOLDER_ENTRIES_LOOKED_AT
                 self._report.problem = f"it has more than {most} entries; some were not looked at"
@@ -179,32 +185,34 @@ class _Pass:
 
     def _forsaken(self) -> bool:
         """An empty root of which folders are known is rather a disk that is not mounted."""
-        with self._store.view("read-folders") as view:
-            known = view.known_folders(self._root.path, "", _LAST, limits.KNOWN_FOLDERS_READ)
-        if known.gone.issuperset(known.marks):
-            return False
-        self._report.problem = "it is empty, though folders in it are known: is its file system mounted?"
-        return True
+        after = _LAST if self._root.names(1).names else ""
+        while after != _LAST:
+            with self._store.view("read-folders") as view:
+                known = view.known_folders(self._root.path, after, _LAST, limits.KNOWN_FOLDERS_READ)
+            if not known.gone.issuperset(known.marks):
+                self._report.problem = (
+                    "it is empty, though folders in it are known: is its file system mounted?"
+                )
+                return True
+            after = known.upto
+        return False
 
     # --- a page ---
 
     def _page(self, names: list[str], after: str, whole: bool) -> str | None:
         """Deal with the names behind ``after``. Gives the one after which it stopped, if it did."""
-        after = storable(after)
+        after, upto = _bound(after), _LAST if whole or not names else _bound(names[-1])
         usable = [name for name in names if name.isascii() or storable(name) == name]
         if len(usable) < len(names):
             for name in sorted(set(names) - set(usable)):
                 self._refuse_name(name, "its name is not UTF-8")
-        upto = _LAST if whole else (usable[-1] if usable else "")
-        while upto:
+        while after != upto:
             compared = self._compare(usable, after, upto)
             stopped = self._deal_with(compared)
             if stopped is not None:
                 return stopped
             usable = usable[len(compared.names) :]
             after = compared.known.upto
-            if after == upto:
-                break
         return None
 
     def _compare(self, names: list[str], after: str, upto: str) -> Compared:
@@ -252,8 +260,7 @@ class _Pass:
 
     def _refuse_name(self, name: str, reason: str) -> None:
         """Not stored: the name alone says it, whenever it is met."""
-        shown = self._folders.redact(storable(name))[:_SHOWN_CHARACTERS]
-        self._refuse(shown, "", RefusalKind.NAME.value, reason)
+        self._refuse(shown_name(name)[:_SHOWN_CHARACTERS], "", RefusalKind.NAME.value, reason)
 
     def _meet_refused(self, folder: RefusedFolder, todo: list[str]) -> None:
         as_it_was = (
@@ -279,6 +286,8 @@ class _Pass:
         self._saver.notice(name, state=SourceState.OPEN if grave is None else SourceState.CLOSED)
 
     def _vanish(self, name: str, known: KnownFolders) -> None:
+        if not self._sees_all:
+            return  # it may be there
         if name in known.refused:
             self._saver.forget(name)
         elif name not in known.gone:
@@ -335,3 +344,9 @@ class _Pass:
             if was == now and (before.mark == folder.mark or folder.kind in _PASSING):
                 return
         self._saver.add_refused(folder)
+
+
+def _bound(name: str) -> str:
+    """Where a name stands among the ids of runs, as a text that can be stored: what is no text is above
+    U+D7FF, which no id has, and below all that follows it."""
+    return _NO_TEXT.sub("\ud7ff", name)

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from processes.namespaces import PIDS, told_inside
 from processes.recordings import OTHER, RUN, RecordedRows
+from processes.trees import LIFE_SECONDS, PATIENCE_SECONDS, Grove, grove, linux_only
 from runcoord._processes.elders import NOTED_AT_ONCE
 from runcoord._processes.portable import PortableProcesses
 from runcoord._processes.strangers import Strangers
 from runcoord._processes.system_ids import SystemIds
 from runcoord.ports import Membership
+
+__all__ = ["grove"]
 
 SHIM, LEADER, OLD, YOUNG, OLD_CLOSED = 500, 501, 300, 600, 301
 SHIM_START = 1_000
@@ -168,9 +174,9 @@ class TestElders:
     def test_an_elder_that_executes_something_of_the_run_is_found_and_so_is_who_is_below_it(
         self, machine: Machine
     ) -> None:
-        below, further = 302, 303
+        below, further = 302, 299
+        machine.rows.processes = {further: process(further, 12, parent=below), **machine.rows.processes}
         machine.add(process(below, 11, parent=OLD))
-        machine.add(process(further, 12, parent=below))
         machine.note()
         machine.rows.processes[OLD]["environment"] = {"RUNCOORD_COOKIE": RUN}
         for _ in range(2):
@@ -258,3 +264,57 @@ class TestMarksOfLinux:
         marks = told_inside(PIDS, "marks_program.py", {"tries": 100})
         assert len(set(marks)) == len(marks) == 100
         assert 0 not in marks
+
+
+@pytest.mark.real
+@linux_only
+class TestEldersOfAShim:
+    """For real: a shim notes who was there before it as soon as its command runs."""
+
+    @pytest.fixture
+    def elders(self) -> Iterator[list[subprocess.Popen[bytes]]]:
+        """Each waits for a cookie, and sleeps with it; the second one below the first."""
+        script = f"sleep {LIFE_SECONDS} & read cookie; RUNCOORD_COOKIE=$cookie exec sleep {LIFE_SECONDS}"
+        with (
+            subprocess.Popen(["sh", "-c", script], stdin=subprocess.PIPE, start_new_session=True) as joining,
+            subprocess.Popen(["sleep", str(LIFE_SECONDS)]) as staying,
+        ):
+            yield [joining, staying]
+            for each in (joining, staying):
+                each.kill()
+
+    def test_an_elder_that_joins_the_run_later_is_ended_with_it_and_so_is_who_is_below_it(
+        self, grove: Grove, elders: list[subprocess.Popen[bytes]]
+    ) -> None:
+        joining, staying = elders
+        below = self._until(lambda: self._children(joining.pid))[0]
+        tree = grove.shell(f'echo up $$ >"$EARS"; exec sleep {LIFE_SECONDS}', "up")
+        self._until(lambda: self._waits(tree.shim.pid))
+        assert joining.stdin is not None
+        joining.stdin.write(grove.cookies[-1].encode() + b"\n")
+        joining.stdin.close()
+        self._until(lambda: Path(f"/proc/{joining.pid}/comm").read_text() == "sleep\n")
+        report = tree.tear_down(0)
+        found = {each.pid: each.found for each in report.processes}
+        assert report.emptied
+        assert found == {
+            tree.leader.pid: ("cookie", "descendant", "group", "session"),
+            joining.pid: ("cookie",),
+            below: ("descendant",),
+        }
+        assert joining.wait(PATIENCE_SECONDS) == -signal.SIGKILL
+        assert staying.poll() is None
+
+    def _until(self, told: Any) -> Any:
+        until = time.monotonic() + PATIENCE_SECONDS
+        while not (found := told()):
+            assert time.monotonic() < until
+        return found
+
+    def _children(self, pid: int) -> list[int]:
+        return [int(each) for each in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+    def _waits(self, pid: int) -> bool:
+        """Sleeping twice in a row, with the same number of switches: it has nothing left to do."""
+        seen = [Path(f"/proc/{pid}/status").read_text() for _ in range(20)]
+        return "State:\tS" in seen[0] and len(set(seen)) == 1

@@ -59,9 +59,7 @@ class Elders:
         members = self.members
         if row.kernel:
             self.threads[row.pid] = mark
-        elif (
-            not row.ended
-            and row.session not in (since.session, members.session)
-            and (not row.group or row.group not in (members.group, members.former_group))
+        elif row.session not in (since.session, members.session) and (
+            not row.group or row.group not in (members.group, members.former_group)
         ):
             self.marks[row.pid] = mark

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import ClassVar, TypeAlias
 
@@ -32,6 +32,8 @@ class Invariant:
     """Of entries of verbs, those of which :meth:`see` is asked; ``None``: of all."""
     about_events: ClassVar[bool] = False
     """:meth:`compare` is asked only where other events are stored than before."""
+    about_runs: ClassVar[bool] = False
+    """:meth:`compare` is asked only where other runs are stored than before. With both: where either are."""
     about_processes: ClassVar[bool] = False
     """:meth:`see` and :meth:`compare` are asked only in a world with processes."""
     about_homes: ClassVar[bool] = False
@@ -63,6 +65,8 @@ class Invariant:
 
 
 See: TypeAlias = Callable[[Entry, Snapshot], None]
+Compare: TypeAlias = Callable[[Snapshot, Snapshot], None]
+Sweep: TypeAlias = Callable[[Snapshot, Snapshot, int | None], None]
 
 
 class _Audience:
@@ -77,11 +81,18 @@ class _Audience:
         ]
         self._seers = [place for place in asked if kinds[place].see is not Invariant.see]
         comparers = [place for place in asked if kinds[place].compare is not Invariant.compare]
+        either = (False, True)
         self.comparers = {
-            True: comparers,
-            False: [place for place in comparers if not kinds[place].about_events],
+            (runs, events): [place for place in comparers if _compares(kinds[place], runs, events)]
+            for runs in either
+            for events in either
         }
-        """Who compares, where other events are stored than before and where not."""
+        """Who compares, where other runs are stored than before or not, and other events or not."""
+        self.settlers = [place for place, kind in enumerate(kinds) if kind.settle is not Invariant.settle]
+        self.enders = [place for place, kind in enumerate(kinds) if kind.end is not Invariant.end]
+        self.sweepers = [(verb, place) for place, kind in enumerate(kinds) for verb in kind.sweeps]
+        self.counts = dict.fromkeys([kind.id for kind in kinds], 0)
+        """How often each was exercised, at the beginning; several may have one id."""
         self._hearers: dict[tuple[str, str], list[int]] = {}
 
     def hearers(self, kind: str, verb: str) -> list[int]:
@@ -95,6 +106,13 @@ class _Audience:
                 and (not verb or asked.verbs is None or verb in asked.verbs)
             ]
         return known
+
+
+def _compares(kind: type[Invariant], other_runs: bool, other_events: bool) -> bool:
+    """Whether it is asked, where other runs or events are stored than before, or not."""
+    if not (kind.about_runs or kind.about_events):
+        return True
+    return (kind.about_runs and other_runs) or (kind.about_events and other_events)
 
 
 @lru_cache(maxsize=8)
@@ -131,14 +149,18 @@ class Watch:
         self._of_verbs: dict[str, list[See]] = {}
         self._of_kinds: dict[str, list[See]] = {}
         """Who is asked about entries of a verb, and about those of another kind; found when one is met."""
-        self._comparers = {
-            other_events: [self.invariants[place].compare for place in places]
-            for other_events, places in self._audience.comparers.items()
-        }
+        self._comparers: dict[tuple[bool, bool], list[Compare]] = {}
+        """Who compares, where other runs and events are stored; found when that is so."""
 
     def _hearing(self, entry: Entry) -> list[See]:
+        """Find who is asked about entries like this one."""
         verb = entry.what if entry.kind == "verb" else ""
-        return [self.invariants[place].see for place in self._audience.hearers(entry.kind, verb)]
+        found: list[See] = [self.invariants[place].see for place in self._audience.hearers(entry.kind, verb)]
+        if verb:
+            self._of_verbs[verb] = found
+        else:
+            self._of_kinds[entry.kind] = found
+        return found
 
     def look(self) -> None:
         """Feed what ended since the last look. Raises :class:`Violated`."""
@@ -150,32 +172,46 @@ class Watch:
         processes, homes = self._world.processes.used, self._world.has_homes
         if processes is not self._processes or homes is not self._homes:
             self._choose(processes, homes)
-        while self._fed < len(completed):
-            entry = completed[self._fed]
-            self._fed += 1
-            if entry.kind == "verb":
-                known, name = self._of_verbs, entry.what
-            else:
-                known, name = self._of_kinds, entry.kind
-            hearers = known.get(name)
-            if hearers is None:
-                hearers = known[name] = self._hearing(entry)
-            for see in hearers:
-                see(entry, before)
+        of_verbs, of_kinds = self._of_verbs, self._of_kinds
+        while self._fed < len(completed):  # not only once: one who sees something may make an entry
+            for entry in completed[self._fed :]:
+                self._fed += 1
+                kind = entry.kind
+                hearers = of_verbs.get(entry.what) if kind == "verb" else of_kinds.get(kind)
+                if hearers is None:
+                    hearers = self._hearing(entry)
+                for see in hearers:
+                    see(entry, before)
         if after is not before:
-            for compare in self._comparers[after.events != before.events]:
+            others = after.runs != before.runs, after.events != before.events
+            comparers = self._comparers.get(others)
+            if comparers is None:
+                places = self._audience.comparers[others]
+                comparers = self._comparers[others] = [self.invariants[place].compare for place in places]
+            for compare in comparers:
                 compare(before, after)
+
+    def sweepers(self) -> Iterator[tuple[str, Sweep]]:
+        """Who is asked after which verb."""
+        for verb, place in self._audience.sweepers:
+            yield verb, self.invariants[place].sweep
+
+    def settle(self) -> None:
+        """Tell those who asked for it that the last step is done."""
+        for place in self._audience.settlers:
+            self.invariants[place].settle()
 
     def end(self) -> None:
         """Ask every invariant for the last time."""
         self.look()
-        for invariant in self.invariants:
-            invariant.end(self._last)
+        for place in self._audience.enders:
+            self.invariants[place].end(self._last)
 
     def exercised(self) -> dict[str, int]:
-        counted: dict[str, int] = {}
+        counted = self._audience.counts.copy()
         for invariant in self.invariants:
-            counted[invariant.id] = counted.get(invariant.id, 0) + invariant.exercised
+            if invariant.exercised:
+                counted[invariant.id] += invariant.exercised
         return counted
 
     def was_exercised(self, kind: type[Invariant]) -> bool:

@@ -22,6 +22,7 @@ class EpochRises(Invariant):
     says = "Every acquisition raises the epoch; it never falls or empties."
     hears = frozenset({"verb"})
     verbs = ACQUIRING
+    about_runs = True
 
     def __init__(self, *world: object) -> None:
         super().__init__(*world)  # type: ignore[arg-type]
@@ -103,6 +104,7 @@ class LiveLeaseKept(Invariant):
     says = "No takeover of an unexpired lease without proof of death."
     hears = frozenset({"verb"})
     verbs = TAKING
+    about_runs = True
 
     def __init__(self, *world: object) -> None:
         super().__init__(*world)  # type: ignore[arg-type]

@@ -29,10 +29,16 @@ FIELD_LIMITS = {
     "progress": 2_000,
 }
 """Characters that the design allows in a stored field."""
+LEAST_LIMIT = min(FIELD_LIMITS.values())
 CLEANUP_SECONDS = 30.0
 """Seconds after which a sweep takes up no further run with processes, before it goes on with the rest."""
 MAX_BODY_BYTES = 2 * 1024 * 1024
 """Bytes of one event: a result at its limit in the worst encoding, and the other fields."""
+
+
+def differs(run: RunSeen, other: RunSeen | None) -> bool:
+    """Whether two looks saw something else. What is as it was is the same object as a rule."""
+    return run is not other and run != other
 
 
 class Converges(Invariant):
@@ -160,7 +166,9 @@ class IdleIsFree(Invariant):
             # Owners of long ago are forgotten also where nobody can prove their death; each of them once.
             or before_that_one < forgotten <= len(ended)
             # Of owners that hang a sweep looks at few, so that the next one may find who died before.
-            or any(run.owner in ended and run != after.runs.get(each) for each, run in before.runs.items())
+            or any(
+                run.owner in ended and differs(run, after.runs.get(each)) for each, run in before.runs.items()
+            )
             or any(run.outcome is not None and run.cleanup == "pending" for run in before.runs.values())
             or any(recoverable(run, now) or implausible(run.lease, now) for run in before.runs.values())
             or any(event.state in ("pending", "sending") for event in before.events.values())
@@ -194,7 +202,7 @@ class WorkInProportion(Invariant):
         """One sweep in which nothing else happened."""
         if rows is None:
             return
-        changed = sum(run != before.runs.get(run_id) for run_id, run in after.runs.items())
+        changed = sum(differs(run, before.runs.get(run_id)) for run_id, run in after.runs.items())
         if after.refused != before.refused:
             changed += len(set(after.refused) ^ set(before.refused))
         events = sum(event != before.events.get(event_id) for event_id, event in after.events.items())
@@ -290,12 +298,16 @@ class BoundedAndClean(Invariant):
     says = (
         "Stored and delivered fields are within their limits, and nothing secret of a folder is among them."
     )
+    about_runs = about_events = True
 
     def compare(self, before: Snapshot, after: Snapshot) -> None:
         for run_id, run in after.runs.items():
             if run is before.runs.get(run_id):
                 continue
-            for name, size in run.sizes.items():
+            sizes = run.sizes
+            if sizes and max(sizes.values()) * 2 <= LEAST_LIMIT:
+                continue
+            for name, size in sizes.items():
                 limit = FIELD_LIMITS.get(name)
                 if limit is None or size * 2 <= limit:
                     continue

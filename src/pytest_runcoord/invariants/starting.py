@@ -17,6 +17,7 @@ class StartsOnce(Invariant):
     says = "The work of a run begins at most once; recovery never executes it again."
     hears = frozenset({"verb"})
     verbs = ASKING
+    about_runs = True
 
     def __init__(self, *world: object) -> None:
         super().__init__(*world)  # type: ignore[arg-type]

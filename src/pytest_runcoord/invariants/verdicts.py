@@ -65,6 +65,7 @@ class StopWins(Invariant):
     needs = frozenset({"stop"})
     hears = frozenset({"verb"})
     verbs = frozenset({"stop"})
+    about_runs = True
 
     def __init__(self, *world: object) -> None:
         super().__init__(*world)  # type: ignore[arg-type]

@@ -6,7 +6,9 @@ live incarnation fire in the order in which they fall due.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +37,9 @@ from runcoord.errors import Happened, RuncoordError
 from runcoord.ports import Counters, Instant
 from runcoord.testing import ManualClock
 
+GONE = (Life.CRASHED, Life.CLOSED)
+_rows = attrgetter("rows_written")
+
 
 class World(Surroundings):
     """Everything around the coordinators of one scenario."""
@@ -56,7 +61,7 @@ class World(Surroundings):
         self.answers: dict[str, dict[str, Any]] = {}
         self.arming = Arming(self.history)
         self.faults: list[Arranged] = []
-        self.moments: dict[str, int] = {}
+        self.moments: defaultdict[str, int] = defaultdict(int)
         self.shared: dict[str, Any] = {}
         self._onlooker: SubjectWorld | None = None
         self._counters: dict[int, Counters] = {}
@@ -128,7 +133,7 @@ class World(Surroundings):
     def crash(self, owner: str) -> None:
         """The process of ``owner`` dies now; nothing of it runs any more, not even clean-up."""
         incarnation = self.owners.get(owner)
-        if incarnation is None or incarnation.life in (Life.CRASHED, Life.CLOSED):
+        if incarnation is None or incarnation.life in GONE:
             raise ScenarioMistake(f"{owner} does not run")
         self.history.add("world", owner, "crash")
         incarnation.life = Life.CRASHED
@@ -256,14 +261,14 @@ class World(Surroundings):
         """Whether one incarnation has ended, and another one could see that: it is on the same machine."""
         known = {each.owner_id: each for each in self.incarnations}
         dead, prover = known.get(owner_id), known.get(by)
-        if dead is None or prover is None or dead.life not in (Life.CRASHED, Life.CLOSED):
+        if dead is None or prover is None or dead.life not in GONE:
             return False
         return self.processes.within_sight(dead, prover)
 
     # --- time ---
 
     def instant(self) -> Instant:
-        return Instant(self.clock.wall(), self.clock.boottime(), self.clock.boot_id())
+        return self.clock.now()
 
     def _timers(self) -> Iterator[Timed]:
         for incarnation in self.incarnations:
@@ -291,18 +296,19 @@ class World(Surroundings):
 
     def reach(self, incarnation: Incarnation, moment: str, data: Mapping[str, object]) -> None:
         """A port of ``incarnation`` reached a named moment (or, with no name, was only used)."""
-        if incarnation.life in (Life.CRASHED, Life.CLOSED):
+        if incarnation.life in GONE:
             raise Crashed(incarnation.owner_id)
         if not moment:
             return
-        self.moments[moment] = self.moments.get(moment, 0) + 1
-        if moment == "after-commit":
-            self.changed = True
-        elif moment[:6] == "after-" and moment not in QUIET:
-            self.history.add("moment", incarnation.owner, moment, **dict[str, Any](data))
+        self.moments[moment] += 1
+        if moment[:6] == "after-":
+            if moment == "after-commit":
+                self.changed = True
+            elif moment not in QUIET:
+                self.history.record("moment", incarnation.owner, moment, "", dict(data))
         if self.arming.armed:
             self.arming.reach(incarnation, moment)
-            if incarnation.life in (Life.CRASHED, Life.CLOSED):
+            if incarnation.life in GONE:
                 raise Crashed(incarnation.owner_id)
 
     def fault(self, incarnation: Incarnation, verb: str) -> str | None:
@@ -350,9 +356,7 @@ class World(Surroundings):
         """Rows written by all incarnations so far; ``None`` when the subject does not count."""
         if self._uncounted:
             return None
-        total = 0
-        for counters in self._counters.values():
-            total += counters.rows_written
+        total: int = sum(map(_rows, self._counters.values()))
         return total
 
     def observe(self) -> None:

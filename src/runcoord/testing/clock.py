@@ -27,6 +27,8 @@ class ManualClock:
         self._boot_id = boot_id
         self._boots = 1
         self._lock = threading.Lock()
+        self._now: Instant | None = None
+        """The reading of now, once somebody asked for it."""
         self.listeners: list[Callable[[], None]] = []
 
     # --- reading ---
@@ -45,8 +47,11 @@ class ManualClock:
 
     def now(self) -> Instant:
         """One reading of all that deadlines look at."""
-        with self._lock:
-            return Instant(self._wall, self._boottime, self._boot_id)
+        now = self._now
+        if now is None:
+            with self._lock:
+                now = self._now = Instant(self._wall, self._boottime, self._boot_id)
+        return now
 
     # --- moving ---
 
@@ -57,12 +62,14 @@ class ManualClock:
             self._wall += seconds
             self._boottime += seconds
             self._monotonic += seconds
+            self._now = None
         self._moved()
 
     def step(self, seconds: float) -> None:
         """The wall clock is set forward, or back when ``seconds`` is negative; nothing else moves."""
         with self._lock:
             self._wall += seconds
+            self._now = None
         self._moved()
 
     def suspend(self, seconds: float) -> None:
@@ -71,6 +78,7 @@ class ManualClock:
         with self._lock:
             self._wall += seconds
             self._boottime += seconds
+            self._now = None
         self._moved()
 
     def reboot(self, seconds: float = 30.0) -> None:
@@ -81,6 +89,7 @@ class ManualClock:
             self._boottime = self._monotonic = 0.0
             self._boots += 1
             self._boot_id = f"boot-{self._boots}"
+            self._now = None
         self._moved()
 
     def _moved(self) -> None:

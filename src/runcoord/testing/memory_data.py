@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from threading import get_ident
 from typing import Any
 
 from runcoord._core.limits import LOCK_WAIT_SECONDS
@@ -37,9 +38,10 @@ class MemoryData:
         self._holder: tuple[int, object] | None = None
 
     def take(self, store: object) -> None:
-        me = threading.get_ident()
-        if self._holder is not None and self._holder[0] == me:
-            if self._holder[1] is store:
+        me = get_ident()
+        holder = self._holder
+        if holder is not None and holder[0] == me:
+            if holder[1] is store:
                 raise RuntimeError("a transaction or view of this store is open already in this thread")
             raise StoreLocked(
                 "the store is locked by this very thread, through another opener",

@@ -170,8 +170,8 @@ class MemoryTransaction(MemoryView):
     def _put(self, rows: dict[Any, Any], key: Any, value: Any, *, counted: bool = True) -> None:
         """Set or remove one entry, and remember what was there."""
         if counted:
-            self._count()
             self._rows += 1
+            self._count()
         self._undo.append((rows, key, rows.get(key, MISSING)))
         if value is MISSING:
             rows.pop(key, None)

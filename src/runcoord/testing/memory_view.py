@@ -44,6 +44,7 @@ class MemoryView:
 
     def __init__(self, opener: Opener, verb: str) -> None:
         self._opener, self._data, self._verb = opener, opener.data, verb
+        self._counters = opener.counters
         self._open = False
 
     def __enter__(self) -> Self:
@@ -60,7 +61,7 @@ class MemoryView:
     def _count(self, statements: int = 1) -> None:
         if not self._open:
             raise RuntimeError(f"the block of {self._verb!r} has ended; its view cannot be used any more")
-        self._opener.counters.statements += statements
+        self._counters.statements += statements
 
     # --- bad rows ---
 
@@ -129,13 +130,13 @@ class MemoryView:
         data = self._data
         if after and after not in data.runs:
             raise UnknownRun(f"there is no run {after!r} to continue after", run=after)
-        start = data.run_numbers[after] if after else 0
-        found = [
-            run_id
-            for run_id in (reversed(data.runs) if newest_first else data.runs)
-            if _goes_on(data.run_numbers[run_id], start, newest_first)
-            and (not states or data.runs[run_id].state in states or self._state_unknown("runs", run_id))
-        ]
+        found = list(reversed(data.runs) if newest_first else data.runs)
+        if after:
+            numbers, start = data.run_numbers, data.run_numbers[after]
+            found = [each for each in found if _goes_on(numbers[each], start, newest_first)]
+        if states:
+            rows, unknown = data.runs, self._state_unknown
+            found = [each for each in found if rows[each].state in states or unknown("runs", each)]
         return [data.runs[run_id] for run_id in self._good("runs", found[:limit], bad)]
 
     def claimable(self, now: Instant, limit: int) -> list[str]:
@@ -240,6 +241,8 @@ class MemoryView:
         self, *, after: tuple[str, str] = ("", ""), limit: int, bad: list[BadRow] | None = None
     ) -> list[RefusedFolder]:
         self._count()
+        if not self._data.refused_folders:
+            return []
         keys = {f"{root}/{name}": (root, name) for root, name in self._data.refused_folders}
         found = sorted((key, text) for text, key in keys.items() if key > after)[:limit]
         good = self._good("refused_folders", [text for _, text in found], bad)
@@ -319,15 +322,14 @@ class MemoryView:
         self._count()
         data = self._data
         ids = data.events_of_run.get(run_id, ()) if run_id else data.events
-        found = [
-            event_id
-            for event_id in (reversed(ids) if newest_first else ids)
-            if _goes_on(data.events[event_id].seq, after, newest_first)
-            and (
-                not states or data.events[event_id].state in states or self._state_unknown("events", event_id)
-            )
-        ]
-        return [data.events[event_id] for event_id in self._good("events", found[:limit], bad)]
+        found = list(reversed(ids) if newest_first else ids)
+        rows = data.events
+        if after:
+            found = [each for each in found if _goes_on(rows[each].seq, after, newest_first)]
+        if states:
+            unknown = self._state_unknown
+            found = [each for each in found if rows[each].state in states or unknown("events", each)]
+        return [rows[event_id] for event_id in self._good("events", found[:limit], bad)]
 
     def sendable(self, now: Instant, owner: str, limit: int, without: Sequence[str] = ()) -> list[str]:
         self._count()
@@ -394,5 +396,5 @@ def _cleanup_due(run: Run) -> Deadline | None:
 
 
 def _goes_on(number: int, after: int, newest_first: bool) -> bool:
-    """Whether a list that goes on after the number ``after`` has this one; 0: from its beginning."""
-    return not after or (number < after if newest_first else number > after)
+    """Whether a list that goes on after the number ``after`` has this one."""
+    return number < after if newest_first else number > after

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_runcoord.empty_store import begin_empty
@@ -49,6 +50,11 @@ class _WorldIds(Ids):
         return self._new_id(prefix)
 
 
+def _path(world: SubjectWorld, memory: MemoryStore | None) -> Path:
+    """Where the store is; nobody looks at that where it is in memory."""
+    return world.directory if memory is not None else world.directory / STORE_NAME
+
+
 class Reference:
     """``runcoord`` itself, on the documented default store. ``creates``: the first owner creates the store;
     otherwise it finds an empty one."""
@@ -63,8 +69,9 @@ class Reference:
         table = None
         if world.destinations is not None:
             table = {name: ProbedDestination(world.probe) for name in world.destinations}
-        path = world.directory / STORE_NAME
-        if self._store != "memory" and not self._creates:
+        memory = self._memory(world)
+        path = _path(world, memory)
+        if memory is None and not self._creates:
             begin_empty(path)
         ports = Ports(
             clock=world.clock,
@@ -74,7 +81,7 @@ class Reference:
             processes=world.processes,
             launcher=world.launcher,
             homes=world.homes,
-            store=self._memory(world),
+            store=memory,
             wrap_store=lambda store: FaultyStore(store, world.probe),
         )
         coordinator = open_coordinator(
@@ -92,8 +99,8 @@ class Reference:
     def snapshot(self, world: SubjectWorld) -> Snapshot:
         observer = world.shared.get("observer")
         if observer is None:
-            path = world.directory / STORE_NAME
             memory = self._memory(world)
+            path = _path(world, memory)
             if memory is None and not path.exists():
                 return Snapshot({}, {})
             ports = Ports(clock=world.clock, sleeper=world.sleeper, store=memory)
@@ -110,7 +117,9 @@ class Reference:
     def _memory(self, world: SubjectWorld) -> MemoryStore | None:
         if self._store != "memory":
             return None
-        data: MemoryData = world.shared.setdefault("memory", MemoryData())
+        data: MemoryData | None = world.shared.get("memory")
+        if data is None:
+            data = world.shared["memory"] = MemoryData()
         return MemoryStore(data)
 
 
@@ -319,9 +328,9 @@ class ReferenceSession(ProcessVerbs, CommandVerbs, HomeVerbs):
         return self._threads
 
 
-def _settings(world: SubjectWorld) -> Settings:
+def _settings(world: SubjectWorld) -> Settings | None:
     if not world.imports:
-        return Settings(**world.settings)
+        return Settings(**world.settings) if world.settings else None
     return Settings(**world.settings, imports=tuple(map(folders_of, world.imports)))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import MISSING, fields, replace
 from typing import Any
 
 from pytest_runcoord.subject import EventSeen, RefusedSeen, RunSeen, Snapshot
@@ -14,6 +14,8 @@ from runcoord.ports import Snapshot as GitSnapshot
 CLAIMS = ("destination", "conversation_key", "pid", "pid_recorded_at")
 PAGE = 1_000
 """Rows in one page of a snapshot."""
+UNSAID = {each.name: each.default for each in fields(RunSeen) if each.default is not MISSING}
+"""What a run has that nothing is said about."""
 
 
 class Onlooker:
@@ -59,23 +61,23 @@ class Onlooker:
 
 
 def _all_runs(view: View, bad: list[BadRow]) -> list[Run]:
-    found: list[Run] = []
-    while True:
-        refused = len(bad)
-        page = view.runs(after=found[-1].run_id if found else "", limit=PAGE, bad=bad)
-        found += page
-        if len(page) + len(bad) - refused < PAGE or not page:
-            return found
+    known = len(bad)
+    found = page = view.runs(limit=PAGE, bad=bad)
+    while page and len(page) + len(bad) - known >= PAGE:
+        known = len(bad)
+        page = view.runs(after=found[-1].run_id, limit=PAGE, bad=bad)
+        found = found + page
+    return found
 
 
 def _all_events(view: View, bad: list[BadRow]) -> list[Event]:
-    found: list[Event] = []
-    while True:
-        refused = len(bad)
-        page = view.events(after=found[-1].seq if found else 0, limit=PAGE, bad=bad)
-        found += page
-        if len(page) + len(bad) - refused < PAGE or not page:
-            return found
+    known = len(bad)
+    found = page = view.events(limit=PAGE, bad=bad)
+    while page and len(page) + len(bad) - known >= PAGE:
+        known = len(bad)
+        page = view.events(after=found[-1].seq, limit=PAGE, bad=bad)
+        found = found + page
+    return found
 
 
 def _all_refused(view: View, bad: list[BadRow]) -> tuple[RefusedSeen, ...]:
@@ -105,35 +107,37 @@ def _source_seen(run: Run) -> dict[str, Any] | None:
 
 
 def _run_seen(run: Run) -> RunSeen:
-    spec = run.spec
-    return RunSeen(
-        run.run_id,
-        run.state.value,
-        run.outcome.value if run.outcome is not None else None,
-        run.epoch,
-        run.owner,
-        run.lease,
-        run.stop_requested_at is not None,
-        run.result,
-        run.error,
-        run.late,
-        spec.destination,
-        spec.group,
-        run.line,
-        run.retry_of,
-        run.retried_as,
-        run.progress,
-        run.interruptions,
-        run.result_truncated,
-        {
+    spec, outcome, error, result, progress = run.spec, run.outcome, run.error, run.result, run.progress
+    seen = object.__new__(RunSeen)
+    seen.__dict__.update(  # the constructor of a frozen class sets each field by a call
+        UNSAID,
+        run_id=run.run_id,
+        state=run.state.value,
+        outcome=None if outcome is None else outcome.value,
+        epoch=run.epoch,
+        owner=run.owner,
+        lease=run.lease,
+        stop_requested=run.stop_requested_at is not None,
+        result=result,
+        error=error,
+        late=run.late,
+        destination=spec.destination,
+        group=spec.group,
+        line=run.line,
+        retry_of=run.retry_of,
+        retried_as=run.retried_as,
+        progress=progress,
+        interruptions=run.interruptions,
+        result_truncated=run.result_truncated,
+        sizes={
             "task": len(spec.task),
             "agent": len(spec.agent),
             "conversation_key": len(spec.conversation_key),
-            "error": len(run.error),
-            "result": len(run.result),
-            "progress": len(run.progress),
+            "error": len(error),
+            "result": len(result),
+            "progress": len(progress),
         },
-        (
+        inputs=(
             spec.payload,
             spec.destination,
             spec.agent,
@@ -143,6 +147,7 @@ def _run_seen(run: Run) -> RunSeen:
         ),
         source=_source_seen(run),
     )
+    return seen
 
 
 def with_processes(run: Run, seen: RunSeen, view: View, bad: list[BadRow]) -> RunSeen:

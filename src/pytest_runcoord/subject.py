@@ -47,7 +47,7 @@ class Answer:
     handle: Any = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # no slots: every look makes some, from all of their fields at once
 class RunSeen:
     """One run in a snapshot."""
 
@@ -90,6 +90,9 @@ class RunSeen:
     source: Mapping[str, Any] | None = None
     """The folder that it was imported from, as plain values: ``root``, ``state`` (``open``, ``closed``,
     ``gone``), ``claims``, ``result``, ``notes``; None for a run that was not imported."""
+
+    def __eq__(self, other: object) -> bool:
+        return self.__dict__ == other.__dict__ if isinstance(other, RunSeen) else NotImplemented
 
 
 @dataclass(frozen=True, slots=True)

@@ -215,7 +215,11 @@ def open_coordinator(
             create=create,
         )
         folders = folders_beside(url)
-    return Coordinator(ports.wrap_store(store), ports, owner, settings or Settings(), table, folders)
+    return Coordinator(ports.wrap_store(store), ports, owner, settings or _usual_settings(), table, folders)
+
+
+_usual_settings = once(Settings)
+"""Checked once. Settings cannot be changed, so all who give none share them."""
 
 
 def _real_table() -> Callable[[], Processes]:

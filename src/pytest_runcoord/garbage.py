@@ -1,9 +1,10 @@
-"""When the garbage of a scenario is collected: at its end, while all of it is young.
+"""When the garbage of a scenario, or of reading a file, is collected: at its end, while all of it is young.
 
 Nearly everything that is made for a scenario refers to its world and is referred to by it, so only the
 garbage collector lets go of it. Left to itself the collector looks in the middle of scenarios, takes
 what is in use there for lasting, and then goes through all objects of a session again and again: that was
-a fifth of the time of 1,000 scenarios.
+a fifth of the time of 1,000 scenarios. It was also a quarter of the time in which their files are read, of
+which nearly everything stays.
 """
 
 from __future__ import annotations

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from pytest_runcoord.garbage import collected_at_the_end
 from pytest_runcoord.gate import OPTIONS
 from pytest_runcoord.rendering import FailureText, ScenarioFailed, excerpt, failure_text
 from pytest_runcoord.report import collection_report, failure_report
@@ -62,7 +63,8 @@ class ScenarioFile(pytest.Module):
     def collect(self) -> Iterator[pytest.Collector]:
         self.shown_as = _shown(self.path, self.config)
         try:
-            found = load_file(self.path, default_registry(), shown_as=self.shown_as)
+            with collected_at_the_end():
+                found = load_file(self.path, default_registry(), shown_as=self.shown_as)
         except ScenarioFileError as error:
             raise self.CollectError(str(error)) from error
         self.text = found.text

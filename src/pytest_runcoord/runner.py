@@ -6,7 +6,6 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
@@ -113,9 +112,8 @@ class _Run:
             self._world.processes = RealProcessWorld(self._world)
         self._watch = Watch(self._world, WATCHED)
         self._world.observers.append(self._watch.look)
-        for invariant in self._watch.invariants:
-            for verb in invariant.sweeps:
-                self._world.sweep_watchers.setdefault(verb, []).append(invariant.sweep)
+        for verb, sweep in self._watch.sweepers():
+            self._world.sweep_watchers.setdefault(verb, []).append(sweep)
         self._at: Clause | None = None
 
     def run(self) -> None:
@@ -168,42 +166,39 @@ class _Run:
             self._at = None
 
     def _carry_out(self, step: Step) -> None:
-        point = step.options.get("crash_at")
-        act = self._attempt(step)
+        if not step.options:
+            self._attempt(step, None, crashes=False)
+            return
+        wanted, point = step.options.get("refused"), step.options.get("crash_at")
         if point is None:
-            act()
+            self._attempt(step, wanted, crashes=False)
             return
         moment = ANY_MOMENT if point.moment is None else point.moment
         owner = step.options.get("by", "")
         armed = Armed(moment, lambda who: self._world.crash(who.owner), owner, point.effect or 1)
-        self._world.arming.during(armed, act)
+        self._world.arming.during(armed, lambda: self._attempt(step, wanted, crashes=True))
 
-    def _attempt(self, step: Step) -> Callable[[], None]:
-        wanted = step.options.get("refused")
-        crashes = "crash_at" in step.options
+    def _attempt(self, step: Step, wanted: str | None, *, crashes: bool) -> None:
+        """Do what a step says. ``wanted``: the refusal that it expects; ``crashes``: so does its owner."""
         function = step.word.function
         assert function is not None
-
-        def attempt() -> None:
-            try:
-                function(self._world, step)
-            except Denied as denied:
-                self._judge(step, wanted, denied)
-            except Crashed:
-                if not crashes and step.word.name != "during" and not self._was_crashed(step):
-                    raise
-            else:
-                if wanted is not None and not crashes:
-                    self._world.observe()  # an invariant says more than that the step was accepted
-                    raise StepFailed(
-                        FailureKind.EXPECTATION,
-                        "refused",
-                        f"{step.name} was accepted",
-                        expected=f"refused as {wanted}",
-                        seen="accepted",
-                    )
-
-        return attempt
+        try:
+            function(self._world, step)
+        except Denied as denied:
+            self._judge(step, wanted, denied)
+        except Crashed:
+            if not crashes and step.word.name != "during" and not self._was_crashed(step):
+                raise
+        else:
+            if wanted is not None and not crashes:
+                self._world.observe()  # an invariant says more than that the step was accepted
+                raise StepFailed(
+                    FailureKind.EXPECTATION,
+                    "refused",
+                    f"{step.name} was accepted",
+                    expected=f"refused as {wanted}",
+                    seen="accepted",
+                )
 
     def _was_crashed(self, step: Step) -> bool:
         """Whether the owner of this step died while it was carried out, by another step that said so."""
@@ -266,8 +261,7 @@ class _Run:
         self._stop_faults()
         if any(each.life is Life.ALIVE for each in world.incarnations):
             world.time.pass_time(SETTLE_SECONDS)
-        for invariant in self._watch.invariants:
-            invariant.settle()
+        self._watch.settle()
         for incarnation in world.incarnations:
             if incarnation.life is Life.ALIVE:
                 world.close_owner(incarnation.owner)

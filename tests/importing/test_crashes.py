@@ -12,6 +12,9 @@ from pathlib import Path
 import pytest
 
 from runcoord import EventState, RunFolders, open_coordinator
+from runcoord._core import limits
+from runcoord._importer import saving
+from runcoord.errors import Happened, StoreError
 from runcoord.ports import SourceState
 
 from .old_folders import STARTED, Home
@@ -95,3 +98,38 @@ def test_an_import_that_was_killed_at_any_effect_goes_on(tmp_path: Path, prune: 
     for at in range(effects(tmp_path / "whole", prune)):
         holds(tmp_path / str(at), at, prune)
         shutil.rmtree(tmp_path / str(at))
+
+
+def test_a_store_that_fails_after_some_folders_were_imported_does_not_say_that_nothing_happened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "FOLDER_PAGE", 2)
+    monkeypatch.setattr(saving, "IMPORT_BATCH", 2)
+    home, store, moved = Home(tmp_path / "home"), tmp_path / "s.db", tmp_path / "moved.db"
+    home.folders(6)
+
+    def take_away(looked_at: int, listed: int) -> None:
+        del listed
+        if looked_at == 4:
+            store.rename(moved)
+
+    with open_coordinator(store) as coordinator:
+        with pytest.raises(StoreError, match=r"may have happened.*stays: import again") as failed:
+            coordinator.import_folders(str(home.path), progress=take_away)
+        assert failed.value.happened is Happened.MAYBE
+        moved.rename(store)
+        assert 0 < len(coordinator.runs().runs) < 6
+        coordinator.import_folders(str(home.path))
+        assert len(coordinator.runs().runs) == 6
+
+
+def test_a_store_that_fails_before_any_folder_was_imported_says_that_nothing_happened(tmp_path: Path) -> None:
+    home, store, moved = Home(tmp_path / "home"), tmp_path / "s.db", tmp_path / "moved.db"
+    home.folders(1)
+    with open_coordinator(store) as coordinator:
+        store.rename(moved)
+        with pytest.raises(StoreError) as failed:
+            coordinator.import_folders(str(home.path))
+        assert failed.value.happened is Happened.NO
+        moved.rename(store)
+        assert coordinator.runs().runs == []

@@ -22,7 +22,7 @@ from runcoord._importer.reading import FolderReader, Said
 from runcoord._importer.report import ImportReport
 from runcoord._importer.saving import Saver
 from runcoord._log import WARNING, Log, say
-from runcoord.errors import StoreError
+from runcoord.errors import Happened, StoreError
 from runcoord.ports import Clock, Store
 
 log = Log("runcoord.importer")
@@ -89,7 +89,14 @@ class Importer:
     def run(self, folders: RunFolders, progress: Progress = _quiet) -> ImportReport:
         """One pass over all that is there, however long it takes."""
         report = ImportReport()
-        self._run(folders, report, None, "", progress)
+        try:
+            self._run(folders, report, None, "", progress)
+        except StoreError as error:
+            # Of its last write nothing happened; of the pass what was written before stays.
+            if report.imported or report.history or report.tombstoned or report.pruned:
+                error.happened = Happened.MAYBE
+                error.remedy = f"{error.remedy} What was imported by then stays: import again.".lstrip()
+            raise
         return report
 
     def _run(

@@ -19,6 +19,7 @@ from runcoord._homes.capabilities import Flags, flags
 from runcoord._homes.descriptors import Held, beginning_of, require_size, write_all
 from runcoord._homes.listing import names_among
 from runcoord._homes.refusing import (
+    AROUND,
     mark_of,
     no_directory,
     not_created,
@@ -77,7 +78,7 @@ class PinnedRoot:
         open_, stat_, close = os.open, os.stat, os.close  # this loop is most of what a pass costs
         for folder, mark in marks.items():
             try:
-                number = -1 if "/" in folder else open_(folder, how, dir_fd=root)
+                number = -1 if "/" in folder or folder in AROUND else open_(folder, how, dir_fd=root)
             except (OSError, ValueError):
                 number = -1
             if number < 0:

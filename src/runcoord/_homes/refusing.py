@@ -32,6 +32,8 @@ _TYPES = (
 )
 _SURROGATES = frozenset({0xA0000003, 0xA000000C})
 """Tags of what stands for a directory elsewhere on Windows: junctions, symbolic links."""
+AROUND = frozenset({"", ".", ".."})
+"""Names of a directory itself, and of the one around it."""
 
 
 def refusal(error: OSError, what: str) -> FolderRefused:
@@ -51,7 +53,7 @@ def not_created(error: OSError, file: str, mark: str) -> FolderRefused:
 
 def unusable(name: str) -> FolderRefused | None:
     """The refusal for what is not the name of one entry; ``None`` when it is."""
-    if name in {"", ".", ".."} or "/" in name or "\0" in name or (os.sep != "/" and os.sep in name):
+    if name in AROUND or "/" in name or "\0" in name or (os.sep != "/" and os.sep in name):
         return FolderRefused(RefusalKind.NAME, f"{name!r} is not the name of an entry")
     return None
 

@@ -83,6 +83,8 @@ class _Removal:
         entries = self._entries(number, ".")
         entries.sort(key=lambda each: last.index(each[0]) if each[0] in last else -1)
         for entry, is_directory in entries:
+            if self._removed >= self._counted:
+                raise FolderRefused(RefusalKind.SWAPPED, "entries came into it meanwhile")
             if not is_directory:
                 self._taken_away(entry, number)
             elif depth < MAX_REMOVED_DEPTH:

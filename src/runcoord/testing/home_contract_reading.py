@@ -218,6 +218,16 @@ class SeeingContract(HomesCase):
                 self.refused(RefusalKind.NAME, lambda name=name: folder.read(name, 9))  # type: ignore[misc]
                 self.refused(RefusalKind.NAME, lambda name=name: folder.create(name, b""))  # type: ignore[misc]
 
+    def test_a_file_beside_the_folders_is_in_none_of_them(self) -> None:
+        for path in (self.at(STATE), self.at(ROOT, STATE)):
+            self.write(path, b"{}")
+        with self.homes.open(self.place, ".") as above:
+            around, beside = above.seen("home", STATE), self.opened(".").seen(ROOT, STATE)
+        assert around is not None, "the file in the home is not seen"
+        assert beside is not None, "the file in the root is not seen"
+        for name, seen in (("..", around), (".", beside), ("", beside)):
+            require_equal(self.opened().changed({name: seen.mark}, STATE), [name], f"changed with {name!r}")
+
     def test_a_folder_that_is_held_is_the_one_that_was_opened(self) -> None:
         self.need_holding()
         path = self.make("r1", state=b"first")

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from runcoord._core.run_folders import RunFolders
+    from runcoord._core.sources import Source
     from runcoord._importer import Importer, ImportReport
     from runcoord.ports import Event, Homes, Run
 
@@ -83,15 +84,23 @@ class Folders:
         where = f"{source.root}/{run_id}/{file}"
         from runcoord._home_ports import FolderRefused
 
-        home = source.root.removesuffix(f"/{source.below}") if source.below != "." else source.root
         try:
-            with self.homes().open(home or "/", source.below) as root, root.folder(run_id) as folder:
+            with self.homes().open(_home_of(source), source.below) as root, root.folder(run_id) as folder:
                 found = folder.read_beginning(file, limit)
         except FolderRefused as refused:
             raise _unreachable(run_id, where, f"{refused.kind}: {refused.reason}") from refused
         if found is None:
             raise _unreachable(run_id, where, "it is not there any more")
         return _beginning(found.data, limit, found.seen.size, found.truncated, where)
+
+
+def _home_of(source: Source) -> str:
+    """The home that a root is in: so many directories above as there are parts below it."""
+    if source.below == ".":
+        return source.root
+    from pathlib import Path  # nothing else of a short command needs it
+
+    return str(Path(source.root).parents[source.below.count("/")])
 
 
 def _beginning(data: bytes, limit: int, size: int | None, truncated: bool, where: str) -> Result:

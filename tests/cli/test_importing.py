@@ -49,6 +49,14 @@ def home(tmp_path: Path) -> Home:
     return Home(tmp_path / "home")
 
 
+def test_a_home_whose_name_no_system_takes_is_refused_and_makes_no_store(shell: Shell) -> None:
+    answer = shell("import", "a" * 5_000)
+    assert answer.code == Exit.USAGE
+    assert "cannot be looked at: File name too long" in answer.err
+    assert len(answer.err) < 1_000
+    assert not Path(shell.store).exists()
+
+
 def test_folders_become_runs_and_the_report_names_what_was_left_out(home: Home, shell: Shell) -> None:
     home.folder("under-way", task="index the archive", parent_session="chat:main")
     home.folder("over", outcome="failed")

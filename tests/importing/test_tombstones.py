@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from runcoord import Coordinator, Outcome, RunFolders, Settings
+from runcoord import Coordinator, Layout, Outcome, RunFolders, Settings
 from runcoord.errors import ResultUnreachable, UnknownRun
 from runcoord.ports import Message, RefusalKind, SourceState
 from runcoord.testing import ManualClock
@@ -264,6 +264,22 @@ def test_a_result_is_read_from_where_it_is_and_marked_when_there_is_more(
         assert coordinator.read_result("r2").text == ""
         with pytest.raises(UnknownRun):
             coordinator.read_result("nobody")
+
+
+@pytest.mark.parametrize("below", [".", "runs", "a/b/c"])
+def test_a_result_is_found_from_the_home_wherever_the_folders_are_below_it(
+    tmp_path: Path, clock: ManualClock, below: str
+) -> None:
+    home = Home(tmp_path / "home")
+    home.folder("r1", result="mine")
+    root = home.path / below
+    if not root.exists():
+        root.parent.mkdir(parents=True)
+        home.root.rename(root)
+    folders = RunFolders(str(home.path if below != "." else home.root), layout=Layout(root=below))
+    with opened(tmp_path / "s.db", clock) as coordinator:
+        assert coordinator.import_folders(folders).imported == 1
+        assert coordinator.read_result("r1").text == "mine"
 
 
 def test_the_result_of_an_ordinary_run_comes_from_the_store(tmp_path: Path, clock: ManualClock) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -95,7 +96,15 @@ def command(
 
 def _require_there(home: str, layout: Layout) -> None:
     """A path that was mistyped makes no store. What stands there is judged by the import."""
-    if not Path(home).is_dir():
+    try:
+        there = stat.S_ISDIR(Path(home).stat().st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        there = False
+    except OSError as error:
+        raise click.BadParameter(
+            f"{home!r:.200} cannot be looked at: {error.strerror}.", param_hint="HOME"
+        ) from error
+    if not there:
         raise click.BadParameter(f"there is no directory {home!r}.", param_hint="HOME")
     if not os.path.lexists(Path(home, layout.root)):
         raise click.BadParameter(

@@ -24,14 +24,12 @@ from pytest_runcoord.vocabulary import (
 from pytest_runcoord.world import ScenarioMistake, World
 from pytest_runcoord.world_errors import CannotBeReal
 
-WHOLE_ROOT = "root"
 OF = Argument("of", Name("run"), "whose folder; the root otherwise")
 PART = Argument("part", Choice(PARTS), "what of it", default="folder")
 FILE = Argument(
     "part", Choice({k: v for k, v in PARTS.items() if k != "folder"}), "what of it", default="state"
 )
 TARGET: Kind = Either(Choice(TARGETS), Name("run"))
-ROOT_TARGETS = {**TARGETS, "nothing": "there is nothing any more"}
 
 
 def register(registry: Registry) -> None:

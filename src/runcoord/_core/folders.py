@@ -7,13 +7,13 @@ made visible. What is said of routing and processes stays a claim.
 
 from __future__ import annotations
 
-import hashlib
 import re
 import unicodedata
 from collections.abc import Callable
 from typing import Any
 
 from runcoord._core import limits
+from runcoord._core.digests import hex_digest
 from runcoord._core.events import canonical_json
 from runcoord._core.layouts import Layout
 from runcoord._core.model import Outcome, Run
@@ -77,7 +77,7 @@ def shown_name(name: str) -> str:
     clean = redacted(name)
     if clean == name:
         return storable(name)
-    digest = hashlib.sha256(name.encode("utf-8", "surrogateescape")).hexdigest()
+    digest = hex_digest(name.encode("utf-8", "surrogateescape"))
     return f"{storable(clean)}~{digest[:8]}"
 
 

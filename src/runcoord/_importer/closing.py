@@ -17,6 +17,7 @@ from runcoord._importer.saving import Saver
 from runcoord.ports import BadRow, Store
 
 _ALL = 2**62
+"""Tombstones or prunings of a pass without bounds: more than there can be folders."""
 _HOPELESS = frozenset({RefusalKind.READ_ONLY, RefusalKind.FULL})
 """What holds for the whole file system: no further tombstone is tried in this pass."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from runcoord._core.limits import FOLDERS_NAMED
 from runcoord._core.sources import RefusedFolder
 from runcoord._core.values import field, record
+from runcoord._home_ports import RefusalKind
 
 
 @record
@@ -60,7 +61,7 @@ class ImportReport:
 
     def note_refused(self, folder: RefusedFolder) -> None:
         """Count and name one that was not imported."""
-        if folder.kind == "corrupt":
+        if folder.kind == RefusalKind.CORRUPT:
             self.corrupt_count += 1
             _name(self.corrupt, folder)
         else:

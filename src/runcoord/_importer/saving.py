@@ -10,6 +10,7 @@ from runcoord._core.limits import IMPORT_BATCH
 from runcoord._core.model import EventState, Run
 from runcoord._core.sources import RefusedFolder, SourceState
 from runcoord._core.values import field, record, value
+from runcoord._home_ports import RefusalKind
 from runcoord._importer.report import ImportReport
 from runcoord.errors import UndecodableRow, VersionConflict
 from runcoord.ports import BadRow, Change, Store, Transaction
@@ -136,7 +137,8 @@ class Saver:
 
     def _note_row(self, name: str, problem: str) -> None:
         reason = f"its row cannot be written: {problem}"
-        folder = RefusedFolder(self._root, name, "", "unreadable", reason, self._wall())
+        kind = RefusalKind.UNREADABLE.value
+        folder = RefusedFolder(self._root, name, "", kind, reason, self._wall())
         self._report.note_refused(folder)
 
 

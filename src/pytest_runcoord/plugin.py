@@ -259,13 +259,14 @@ def runcoord_run_folders(tmp_path: Path, runcoord_clock: ManualClock) -> Iterato
     ``folders("r1", result="done")`` makes ``<home>/runs/r1``, ``folders("r2", "torn")`` one that is no good,
     ``folders.hostile()`` one of every kind; ``path`` is the home, ``good`` and ``bad`` name what must come in
     and what must be refused. ``check()`` says whether anything was changed; a file outside that was written
-    through a link fails the test by itself. Times in them are by ``runcoord_clock``.
+    through a link fails the test by itself, and so does who waits at a FIFO. Times in them are by
+    ``runcoord_clock``.
     """
     from pytest_runcoord.homes.fixtures import RunFolders
 
     folders = RunFolders(tmp_path / "run-folders", runcoord_clock.wall)
     yield folders
-    folders.check_outside()
+    folders.end()
 
 
 @pytest.fixture(params=("plain", "symlinked", "symlinked-ancestor", "relative", "trailing-slash"))
@@ -282,7 +283,7 @@ def runcoord_data_home(
 
     home = DataHome(tmp_path / "data-home", runcoord_clock.wall, request.param)
     yield home
-    home.check_outside()
+    home.end()
 
 
 @pytest.fixture

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from plugin.conftest import Run
+from pytest_runcoord.homes.fifos import FifoWatch
 from pytest_runcoord.homes.fixtures import DataHome, FolderHarmed, RunFolders
 from pytest_runcoord.homes.shapes import SHAPES
 from pytest_runcoord.homes.spellings import SPELLINGS
@@ -164,3 +166,39 @@ def test_a_test_that_writes_through_a_link_fails_at_its_end(pytester: pytest.Pyt
     result.stdout.fnmatch_lines(
         ["*FolderHarmed: * paths outside of the home are not as they were: *tombstone*"]
     )
+
+
+def test_who_waits_at_a_fifo_is_let_go_and_the_test_fails_at_its_end(
+    pytester: pytest.Pytester, run: Run
+) -> None:
+    pytester.makepyfile(
+        """
+        import pytest
+        from pytest_runcoord.homes import fifos
+
+        @pytest.fixture(autouse=True)
+        def soon(monkeypatch):
+            monkeypatch.setattr(fifos, "WAITING_SECONDS", 0.05)
+
+        def test_reads(runcoord_run_folders):
+            runcoord_run_folders("r1")
+            fifo = runcoord_run_folders.odd("r1")
+            assert fifo.read_text() == ""
+            assert runcoord_run_folders.changes() == {}
+        """
+    )
+    result = run()
+    result.assert_outcomes(passed=1, errors=1)
+    result.stdout.fnmatch_lines(["*FolderHarmed: somebody waited at a FIFO*: runs/r1/state.json*"])
+
+
+def test_who_opens_a_fifo_without_waiting_is_left_alone(tmp_path: Path) -> None:
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    watch = FifoWatch(after=60.0)
+    watch.add(fifo)
+    os.close(os.open(fifo, os.O_RDONLY | os.O_NONBLOCK))
+    watch.end()
+    watch.end()
+    assert watch.waited == []
+    assert [each.name for each in threading.enumerate() if each.name == "runcoord-fifos"] == []

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from pytest_runcoord.homes.fifos import FifoWatch
 from pytest_runcoord.homes.home import Home
 from pytest_runcoord.homes.outside import Outside
 from pytest_runcoord.homes.shapes import SHAPES, bad_shapes, secret_parts
@@ -29,7 +30,7 @@ class RunFolders:
     """Run folders in a home of their own: ``folders("r1")`` leaves a good one, and gives its path.
 
     What is outside of the home is looked at when the test ends: a file that was written through a link fails
-    it.
+    it. So does an importer that waited at a FIFO; it is let go after ten seconds.
     """
 
     def __init__(self, directory: Path, now: Callable[[], float], spelling: str = "plain") -> None:
@@ -38,6 +39,7 @@ class RunFolders:
         self._home.make()
         self._home.path = spelled(directory, real, spelling)
         self._before: dict[str, Entry] = {}
+        self._fifos = FifoWatch()
         self.keep()
 
     # --- where ---
@@ -123,7 +125,7 @@ class RunFolders:
     def odd(self, run: str, part: str = "state", kind: str = "fifo") -> Path:
         """A ``fifo``, a ``socket``, a ``directory`` (in the place of a folder: a file), or (as root only) a
         ``device``."""
-        path = self._home.odd(run, part, kind)
+        path = self._odd(run, part, kind)
         self.keep()
         return path
 
@@ -150,16 +152,22 @@ class RunFolders:
             "folder-link": lambda run: self._home.link(run, FOLDER, "outside"),
             "state-link": lambda run: self._home.link(run, "state", "outside"),
             "hard-link": lambda run: self._home.hardlink(run, "state", "outside"),
-            "fifo": lambda run: self._home.odd(run, "state", "fifo"),
-            "socket": lambda run: self._home.odd(run, "state", "socket"),
-            "directory": lambda run: self._home.odd(run, "state", "directory"),
-            "file": lambda run: self._home.odd(run, FOLDER, "directory"),
+            "fifo": lambda run: self._odd(run, "state", "fifo"),
+            "socket": lambda run: self._odd(run, "state", "socket"),
+            "directory": lambda run: self._odd(run, "state", "directory"),
+            "file": lambda run: self._odd(run, FOLDER, "directory"),
         }
         for name, change in changes.items():
             self._home.folder(name)
             change(name)
         self.keep()
         return sorted([*made, *changes])
+
+    def _odd(self, run: str, part: str, kind: str) -> Path:
+        path = self._home.odd(run, part, kind)
+        if kind == "fifo":
+            self._fifos.add(path)
+        return path
 
     # --- how they must stay ---
 
@@ -186,6 +194,18 @@ class RunFolders:
     def check_outside(self) -> None:
         """Raise :class:`FolderHarmed` if anything outside was changed."""
         _raise("outside of the home", self._home.outside.harm())
+
+    def end(self) -> None:
+        """The test is over. Raise :class:`FolderHarmed` if anything outside was changed, or somebody waited
+        at a FIFO."""
+        self._fifos.end()
+        self.check_outside()
+        if self._fifos.waited:
+            shown = ", ".join(str(path.relative_to(self.real)) for path in self._fifos.waited[:MOST_SHOWN])
+            raise FolderHarmed(
+                f"somebody waited at a FIFO for a writer that never comes, and was let go: {shown}. "
+                "Open what others left with O_NONBLOCK, and read only what fstat says is a regular file"
+            )
 
     @property
     def shapes(self) -> dict[str, str]:

@@ -175,8 +175,10 @@ class TestElders:
         self, machine: Machine
     ) -> None:
         below, further = 302, 299
-        machine.rows.processes = {further: process(further, 12, parent=below), **machine.rows.processes}
-        machine.add(process(below, 11, parent=OLD))
+        other = {"RUNCOORD_COOKIE": OTHER}
+        first = process(further, 12, parent=below, environment=other)  # and passed over before it is known
+        machine.rows.processes = {further: first, **machine.rows.processes}
+        machine.add(process(below, 11, parent=OLD, environment=other))
         machine.note()
         machine.rows.processes[OLD]["environment"] = {"RUNCOORD_COOKIE": RUN}
         for _ in range(2):

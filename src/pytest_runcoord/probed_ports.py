@@ -121,6 +121,10 @@ class _Written:
         self.wrote = True
         self._inner.remove_runless(event_ids)
 
+    def remove_refused(self, root: str, names: Sequence[str]) -> None:
+        self.wrote = True
+        self._inner.remove_refused(root, names)
+
     def remove_owner(self, owner: str) -> None:
         self.wrote = True
         self._inner.remove_owner(owner)

@@ -225,7 +225,8 @@ class Recoverer:
         """Import what the settings name, a bounded part of it, and deliver what that gave."""
         for folders in self._verbs.settings.imports:
             report.imports.append(self._importer().sweep(folders))
-        if any(each.routed for each in report.imports):
+        # What failed may have been written all the same.
+        if any(each.routed or each.problem is not None for each in report.imports):
             report.drain.add(self._outbox.drain())
 
     # --- the operator ---

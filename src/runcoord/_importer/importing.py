@@ -313,6 +313,9 @@ class _Pass:
                 mark = f"!{refused.kind}"
                 self._refuse(name, mark, refused.kind.value, refused.reason)
                 self._report.known -= 1  # each folder counts once
+                if refused.kind.passing:  # that says nothing of whether it changed
+                    changed[name] = mark
+                    continue
             if mark != marks[name]:
                 self._report.note_changed(name)
                 self._saver.notice(name, mark=mark)

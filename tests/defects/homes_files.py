@@ -16,7 +16,7 @@ from runcoord._core.folders import read_state, read_tombstone
 from runcoord._core.sources import RefusedFolder
 from runcoord._homes import pinned
 from runcoord._homes.refusing import require_plain
-from runcoord._importer import importing, reading
+from runcoord._importer import importing, reading, saving
 from runcoord._importer.report import ImportReport
 
 Patch = pytest.MonkeyPatch
@@ -110,6 +110,10 @@ def _passed_over(patch: Patch) -> None:
     patch.setattr(ImportReport, "note_refused", lambda self, folder: None)
 
 
+def _never_forgotten(patch: Patch) -> None:
+    patch.setattr(saving.Saver, "forget", lambda self, name: None)
+
+
 FILES = [
     Defect(
         "one-bad-folder",
@@ -191,5 +195,13 @@ FILES = [
         "no-silent-zero",
         _passed_over,
         "silent",
+    ),
+    Defect(
+        "one-bad-folder",
+        "A folder that was no good is remembered when it is gone.",
+        "refused_folders",
+        _never_forgotten,
+        "forgotten",
+        scenario="bad-folder-that-is-gone",
     ),
 ]

@@ -175,7 +175,7 @@ def _live_runs_are_filled(patch: Patch) -> None:
     patch.setattr(saving.Saver, "_write", filling)
 
 
-def _not_looked_again(patch: Patch) -> None:
+def not_looked_again(patch: Patch) -> None:
     patch.setattr(writing.SqliteTransaction, "known_runs", lambda self, run_ids: set(), raising=False)
 
 
@@ -351,7 +351,7 @@ SCALE = [
         "import-fills-live-run",
         "Whether there is a run of a folder's id is asked before it is read, and not when it is written.",
         "import_report",
-        _not_looked_again,
+        not_looked_again,
         "race",
         scenario="submitted-while-it-is-imported",
     ),

@@ -144,6 +144,10 @@ def _an_error_is_for_good(patch: Patch) -> None:
     patch.setattr(importing, "_PASSING", frozenset())
 
 
+def _a_moment_is_a_change(patch: Patch) -> None:
+    patch.setattr(RefusalKind, "passing", property(lambda self: False))
+
+
 SYSTEMS = [
     Defect(
         "platform-without-dir-fd",
@@ -253,5 +257,13 @@ SYSTEMS = [
         "one-bad-apple",
         _an_error_is_for_good,
         "for-good",
+    ),
+    Defect(
+        "read-error-keeps-its-cause",
+        "A known folder that could not be looked at counts as changed, and as changed again when it can.",
+        "idle-is-free",
+        _a_moment_is_a_change,
+        "known",
+        scenario="error-at-a-known-folder",
     ),
 ]

@@ -10,8 +10,16 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from runcoord import cli
+from runcoord._core import limits
+from runcoord._core.scope import Scope
+from runcoord._core.values import names_of
+from runcoord._supervisor.preparing import VariableNames
+from runcoord._supervisor.report import ExitStatus
 from runcoord.cli.app import App
-from runcoord.cli.run import run
+from runcoord.cli.failures import Exit
+from runcoord.cli.run import FAILED_ITSELF, run
+from runcoord.cli.run_invocation import Wishes
 from runcoord.cli.run_line import COMPLETION_VARIABLE, RunLine, read
 from runcoord.cli.run_options import OPTIONS, Kind
 from runcoord.cli.session import Session
@@ -134,6 +142,24 @@ def test_every_option_has_a_plain_form(option: Any) -> None:
 )
 def test_what_is_not_plain_is_left_to_click(arguments: list[str]) -> None:
     assert read(arguments, {}) is None
+
+
+def test_what_the_table_says_of_defaults_is_what_a_run_begins_with() -> None:
+    table, names = {option.field: option for option in OPTIONS}, VariableNames()
+    variables = [table[field].default for field in ("depth_variable", "max_depth_variable", "grace_variable")]
+    assert variables == [names.depth, names.maximum, names.grace]
+    assert f"[default: {limits.GRACE_SECONDS};" in table["grace"].help
+    assert f"[default: {limits.LIVE_RUNS}]" in table["max_live_runs"].help
+    assert (table["scope"].default, table["scope"].choices) == (Scope.TREE, tuple(Scope))
+
+
+def test_every_option_is_a_wish_and_every_wish_an_option() -> None:
+    assert {option.field for option in OPTIONS} == set(names_of(Wishes))
+
+
+def test_codes_that_are_needed_before_their_enumerations_are_the_same() -> None:
+    assert cli.INTERRUPTED == Exit.INTERRUPTED
+    assert FAILED_ITSELF == ExitStatus.FAILED_ITSELF
 
 
 def test_a_request_for_completions_is_left_to_click() -> None:

@@ -202,7 +202,8 @@ filling the new. On a busy one it can be suspended in between; then the scan is 
 ASK_AGAIN_SECONDS = 0.01
 """Time between two looks at a process whose end the system does not tell."""
 LONGEST_WAIT_SECONDS = 3600.0
-"""One wait for ends of processes: the system takes no more than 24 days, and whoever waits looks again."""
+"""One wait for ends of processes, or for a shim: the system takes no more than 24 days, and whoever waits
+looks again."""
 MAX_PARENTS = 1024
 """Parents that are followed from a process to see whether it is a descendant of a run: longer lines are cut
 as their upper ends die."""
@@ -324,7 +325,10 @@ ROUTED_IMPORTS_PER_SWEEP = 100
 """Events of one pass that go to the configured destination; those of further folders are held, and told in
 one digest: somebody made a flood of them."""
 FOLDERS_NAMED = 20
-"""Folders of one kind that a report names; the rest are counted."""
+"""Folders of one kind that the report of a sweep names, and that are shown to people; the rest are counted."""
+FOLDERS_NAMED_WHEN_ASKED = 1_000
+"""Folders of one kind that the report of an import names that somebody asked for: one folder cannot be hidden
+behind a few that come before it."""
 TOMBSTONES_PER_SWEEP = 1_000
 """Tombstones that a sweep tries to write into one root."""
 PRUNED_FOLDERS_PER_SWEEP = 1_000

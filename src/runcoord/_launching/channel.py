@@ -8,14 +8,12 @@ import select
 import threading
 import time
 
+from runcoord._core.limits import LONGEST_WAIT_SECONDS
 from runcoord._shim.control import Lines
 
 TYPE_CHECKING = False  # that of typing, the loading of which takes longer than all that is done here
 if TYPE_CHECKING:
     from typing import Any
-
-LONGEST_WAIT_SECONDS = 3600.0
-"""Of one call to the system, which takes no more than 24 days; whoever waits looks again."""
 
 
 class Channel:

@@ -20,6 +20,7 @@ from collections.abc import Callable
 
 from runcoord._core.values import value
 from runcoord._stores.failures import translated
+from runcoord._stores.remembered import Remembered
 from runcoord.errors import StoreUnavailable
 from runcoord.ports import Counters
 
@@ -76,6 +77,7 @@ class Link:
         self.connection: sqlite3.Connection | None = connection
         self.seat: _Seat | None = None
         """Where the block is that uses it."""
+        self.remembered = Remembered()
         self.inherited = False
         """This process was forked while its parent used it: gone here, neither closed nor rolled back."""
         self._pid = os.getpid()
@@ -154,7 +156,7 @@ class Place:
         else may write into the other one. Raises :class:`~runcoord.errors.StoreUnavailable`."""
         try:
             found = os.stat(self.path)
-            if (found.st_dev, found.st_ino) == (self.device, self.inode):
+            if found.st_ino == self.inode and found.st_dev == self.device:
                 return
             what = "another file is there now"
         except (FileNotFoundError, NotADirectoryError):
@@ -176,6 +178,8 @@ class Connections:
         self._set_up = set_up
         self._closed = False
         self._threads = threading.local()
+        self.whose = object()
+        """Stands for this store, and keeps nothing of it alive."""
         self.counters = Counters()
         """What all threads have done through this store."""
         with _forking:

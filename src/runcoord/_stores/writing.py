@@ -27,6 +27,8 @@ class SqliteTransaction(SqliteView):
     """Takes the write lock at once, so that what it reads is what it changes."""
 
     _failure: RuncoordError | None = None
+    _number = 0
+    """Of the row that was inserted last, by itself."""
 
     # --- the transaction ---
 
@@ -34,6 +36,8 @@ class SqliteTransaction(SqliteView):
         self._link = self._connections.take(self)
         try:
             self._control(statements.BEGIN_WRITE)
+            self._remembered = self._link.remembered
+            self._recall()
         except BaseException:
             self._leave(spoiled=True)
             raise
@@ -50,6 +54,7 @@ class SqliteTransaction(SqliteView):
             if kind is None:
                 self._commit()
                 spoiled = False
+                self._remembered.committed()
         finally:
             if spoiled:
                 self._rows_written = 0
@@ -74,7 +79,14 @@ class SqliteTransaction(SqliteView):
         except sqlite3.Error as error:
             raise translated(error, self._path, self._verb, committing=True) from error
 
+    def _recall(self) -> None:
+        try:
+            self._remembered.begin(self._connection, self._connections.whose)
+        except sqlite3.Error as error:
+            raise translated(error, self._path, self._verb) from error
+
     def _rolled_back(self) -> bool:
+        self._remembered.forget()
         try:
             if self._connection.in_transaction:
                 self._connection.execute(statements.ROLLBACK)
@@ -82,9 +94,23 @@ class SqliteTransaction(SqliteView):
             return False
         return True
 
+    # --- reading ---
+
+    def run(self, run_id: str) -> Run | None:
+        link = self._link
+        found = None if link is None or link.connection is None else link.remembered.runs.get(run_id)
+        return super().run(run_id) if found is None else found
+
+    def event(self, event_id: str) -> Event | None:
+        link = self._link
+        found = None if link is None or link.connection is None else link.remembered.events.get(event_id)
+        return super().event(event_id) if found is None else found
+
     # --- writing ---
 
     def save(self, changes: Iterable[Change]) -> None:
+        every, number = [*changes], 0
+        self._remembered.saving(every)
         new_runs: list[Params] = []
         imported: list[Run] = []
         refused: list[RefusedFolder] = []
@@ -94,7 +120,7 @@ class SqliteTransaction(SqliteView):
         commands: list[Params] = []
         groups: list[Params] = []
         more: list[Record] = []
-        for change in changes:
+        for change in every:
             if change.run is not None:
                 if change.before is None and change.run.source is not None:
                     imported.append(change.run)
@@ -130,10 +156,12 @@ class SqliteTransaction(SqliteView):
             self._write(statements.INSERT_NUMBERED_EVENT, numbered)
         elif new_events:
             self._write(statements.INSERT_EVENT, new_events)
+            number = self._number
         if events:
             self._update_events(events)
         for record in more:
             self._write(records.UPSERTS[type(record)], [records.KINDS[type(record)].encode(record)])
+        self._remembered.saved(every, number)
 
     def remove_owner(self, owner: str) -> None:
         self._write(statements.REMOVE_OWNER, [(owner,)])
@@ -154,9 +182,11 @@ class SqliteTransaction(SqliteView):
         self._write(folder_statements.REMOVE_REFUSED, [(root, name) for name in names])
 
     def mark_held_told(self) -> None:
+        self._remembered.forget()
         self._write(statements.MARK_HELD_TOLD, [()])
 
     def remove_runs(self, run_ids: Sequence[str]) -> None:
+        self._remembered.forget()
         self._write(statements.NOTE_LAST_EVENT, [()])
         self._write(statements.REMOVE_USUAL_EVENT, [(run_id, run_id, run_id) for run_id in run_ids])
         self._write(statements.REMOVE_OTHER_EVENTS, [(run_id, run_id) for run_id in run_ids])
@@ -168,6 +198,7 @@ class SqliteTransaction(SqliteView):
         self._write(statements.REMOVE_RUN, [(run_id,) for run_id in run_ids])
 
     def remove_runless(self, event_ids: Sequence[str]) -> None:
+        self._remembered.forget()
         self._write(statements.NOTE_LAST_EVENT, [()])
         self._write(statements.REMOVE_GROUP, [(event_id,) for event_id in event_ids])
         self._write(statements.REMOVE_RUNLESS, [(event_id,) for event_id in event_ids])
@@ -224,7 +255,8 @@ class SqliteTransaction(SqliteView):
         self._statements += len(many)
         try:
             if len(many) == 1:
-                written = self._connection.execute(statement, many[0]).rowcount
+                cursor = self._connection.execute(statement, many[0])
+                written, self._number = cursor.rowcount, cursor.lastrowid or 0
             else:
                 written = self._connection.executemany(statement, many).rowcount
         except BINDING_ERRORS as error:

@@ -102,21 +102,23 @@ def test_an_empty_root_was_looked_at(home: Home, shell: Shell) -> None:
     assert (document["looked_at"], document["problem"]) == (0, None)
 
 
-def test_the_document_counts_everything_and_names_the_first_few(home: Home, shell: Shell) -> None:
+def test_the_document_names_what_people_are_only_shown_the_beginning_of(home: Home, shell: Shell) -> None:
     for number in range(25):
         (home.root / f"bad{number:02}").mkdir()
     home.folder("good")
     answer = shell("import", str(home.path), "--json")
     assert answer.code == Exit.SOMETHING_LEFT
     document = answer.document
-    assert (document["refused_count"], len(document["refused"])) == (25, 20)
+    assert (document["refused_count"], len(document["refused"])) == (25, 25)
     assert document["refused"][0] == {
         "name": "bad00",
         "kind": "missing",
         "reason": "it has no state.json",
     }
     assert (document["imported"], document["held"], document["routed"]) == (1, 1, 0)
-    assert shell("import", str(home.path)).out.splitlines()[-1] == "    … and 5 more"
+    *_, last, more = shell("import", str(home.path)).out.splitlines()
+    assert last == "    bad19  missing: it has no state.json"
+    assert more == "    … and 5 more; --json names up to 1,000"
 
 
 @pytest.mark.parametrize("which", ["no home", "no root", "a file"])

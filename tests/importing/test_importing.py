@@ -109,6 +109,20 @@ def test_every_bad_folder_is_named_with_its_reason_and_the_good_ones_are_importe
         assert [run.run_id for run in coordinator.runs().runs] == ["good"]
 
 
+def test_who_asks_for_an_import_is_named_more_folders_than_a_sweep_names(
+    tmp_path: Path, clock: ManualClock, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "FOLDERS_NAMED_WHEN_ASKED", limits.FOLDERS_NAMED + 2)
+    for number in range(limits.FOLDERS_NAMED + 5):
+        (home.root / f"bad{number:02}").mkdir()
+    settings = Settings(imports=(RunFolders(str(home.path)),))
+    with opened(tmp_path / "s.db", clock, settings=settings) as coordinator:
+        [swept] = coordinator.recover().imports
+        asked = coordinator.import_folders(str(home.path))
+        assert (len(swept.refused), swept.refused_count) == (20, 25)
+        assert (len(asked.refused), asked.refused_count) == (22, 25)
+
+
 def test_a_refused_folder_is_read_again_when_it_changed_and_only_then(
     tmp_path: Path, clock: ManualClock, home: Home, homes: WatchedHomes
 ) -> None:

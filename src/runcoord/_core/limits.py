@@ -325,7 +325,7 @@ ROUTED_IMPORTS_PER_SWEEP = 100
 """Events of one pass that go to the configured destination; those of further folders are held, and told in
 one digest: somebody made a flood of them."""
 FOLDERS_NAMED = 20
-"""Folders of one kind that the report of a sweep names, and that are shown to people; the rest are counted."""
+"""Folders of one kind that the report of a sweep names, and that are shown to people; others are counted."""
 FOLDERS_NAMED_WHEN_ASKED = 1_000
 """Folders of one kind that the report of an import names that somebody asked for: one folder cannot be hidden
 behind a few that come before it."""

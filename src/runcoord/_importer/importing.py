@@ -88,7 +88,7 @@ class Importer:
 
     def run(self, folders: RunFolders, progress: Progress = _quiet) -> ImportReport:
         """One pass over all that is there, however long it takes."""
-        report = ImportReport()
+        report = ImportReport(named_at_most=limits.FOLDERS_NAMED_WHEN_ASKED)
         try:
             self._run(folders, report, None, "", progress)
         except StoreError as error:

@@ -53,6 +53,8 @@ class ImportReport:
     """Known folders that are not there any more."""
     unfinished: bool = False
     """Time or the number of folders ran out; the next pass goes on from there."""
+    named_at_most: int = FOLDERS_NAMED
+    """Folders of one kind that are named."""
 
     @property
     def looked_at(self) -> int:
@@ -63,28 +65,27 @@ class ImportReport:
         """Count and name one that was not imported."""
         if folder.kind == RefusalKind.CORRUPT:
             self.corrupt_count += 1
-            _name(self.corrupt, folder)
+            self._name(self.corrupt, folder)
         else:
             self.refused_count += 1
-            _name(self.refused, folder)
+            self._name(self.refused, folder)
 
     def note_changed(self, name: str) -> None:
         """Count and name one that changed."""
         self.changed_count += 1
-        if len(self.changed) < FOLDERS_NAMED:
+        if len(self.changed) < self.named_at_most:
             self.changed.append(name)
 
     def note_tombstone(self, folder: RefusedFolder) -> None:
         """Count and name one that got no tombstone."""
         self.tombstones_failed += 1
-        _name(self.tombstone_failures, folder)
+        self._name(self.tombstone_failures, folder)
 
     def note_pruning(self, folder: RefusedFolder) -> None:
         """Count and name one that was not removed."""
         self.prunings_failed += 1
-        _name(self.pruning_failures, folder)
+        self._name(self.pruning_failures, folder)
 
-
-def _name(named: list[RefusedFolder], folder: RefusedFolder) -> None:
-    if len(named) < FOLDERS_NAMED:
-        named.append(folder)
+    def _name(self, named: list[RefusedFolder], folder: RefusedFolder) -> None:
+        if len(named) < self.named_at_most:
+            named.append(folder)

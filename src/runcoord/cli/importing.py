@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 
 from runcoord import RUN_FOLDERS, ImportReport, Layout, RunFolders
+from runcoord._core.limits import FOLDERS_NAMED, FOLDERS_NAMED_WHEN_ASKED
 from runcoord._core.values import replace
 from runcoord.cli import documents
 from runcoord.cli.failures import Exit, Failure
@@ -180,8 +181,8 @@ def report_lines(report: ImportReport) -> list[str]:
         lines.append(f"  {report.known:,} known before")
     if report.changed_count:
         lines.append(f"  {counted(report.changed_count, 'known one')} changed since, left as imported:")
-        lines += [f"    {printable(name)}" for name in report.changed]
-        lines += _unnamed(report.changed_count - len(report.changed))
+        lines += [f"    {printable(name)}" for name in report.changed[:FOLDERS_NAMED]]
+        lines += _unnamed(report.changed_count)
     lines += _named("refused", report.refused, report.refused_count)
     lines += _named("corrupt", report.corrupt, report.corrupt_count)
     if report.tombstoned:
@@ -211,12 +212,14 @@ def _named(what: str, folders: list[RefusedFolder], count: int) -> list[str]:
     if not count:
         return []
     lines = [f"  {count:,} {what}:"]
-    lines += [f"    {printable(each.name)}  {each.kind}: {printable(each.reason)}" for each in folders]
-    return lines + _unnamed(count - len(folders))
+    shown = folders[:FOLDERS_NAMED]
+    lines += [f"    {printable(each.name)}  {each.kind}: {printable(each.reason)}" for each in shown]
+    return lines + _unnamed(count)
 
 
 def _unnamed(count: int) -> list[str]:
-    return [f"    … and {count:,} more"] if count else []
+    rest = count - FOLDERS_NAMED
+    return [f"    … and {rest:,} more; --json names up to {FOLDERS_NAMED_WHEN_ASKED:,}"] if rest > 0 else []
 
 
 def left_out(report: ImportReport) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from defects.catalogue import Defect
-from runcoord import _assembly, _coordinator, _recoverer
+from runcoord import _assembly, _coordinator, _lookups, _recoverer
 from runcoord._core import limits
 from runcoord._core.model import Run
 from runcoord._deaths import Freed
@@ -56,7 +56,7 @@ def _the_oldest_run_must_be_readable(patch: pytest.MonkeyPatch) -> None:
     class Never(Exception):
         pass
 
-    patch.setattr(_coordinator, "UndecodableRow", Never)
+    patch.setattr(_lookups, "UndecodableRow", Never)
 
 
 def _the_sweep_does_not_look_at_waiting_runs(patch: pytest.MonkeyPatch) -> None:

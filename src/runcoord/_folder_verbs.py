@@ -96,11 +96,12 @@ class Folders:
 
 def _home_of(source: Source) -> str:
     """The home that a root is in: so many directories above as there are parts below it."""
-    if source.below == ".":
-        return source.root
-    from pathlib import Path  # nothing else of a short command needs it
+    from pathlib import Path  # nothing else of a short command needs these
 
-    return str(Path(source.root).parents[source.below.count("/")])
+    from runcoord._core.layouts import parts_of
+
+    root = Path(source.root)
+    return str([root, *root.parents][len(parts_of(source.below))])
 
 
 def _beginning(data: bytes, limit: int, size: int | None, truncated: bool, where: str) -> Result:

@@ -151,7 +151,7 @@ class Layout:
 
     def parts(self) -> tuple[str, ...]:
         """The directories from the home down to the run folders."""
-        return () if self.root == "." else tuple(self.root.split("/"))
+        return parts_of(self.root)
 
     def outcome_of(self, word: str) -> Outcome | None:
         """What a word in a tombstone means; ``None`` for one that the layout does not know."""
@@ -160,6 +160,11 @@ class Layout:
     def word_for(self, outcome: Outcome) -> str:
         """The word that is written for an outcome."""
         return next(word for word, meant in self.outcomes if meant is outcome)
+
+
+def parts_of(root: str) -> tuple[str, ...]:
+    """The directories from a home down to a root, which is written as in :class:`Layout`."""
+    return () if root == "." else tuple(root.split("/"))
 
 
 RUN_FOLDERS = Layout()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from runcoord._core.layouts import parts_of
 from runcoord._home_ports import FolderRefused, OpenRoot, RefusalKind
 from runcoord._homes.capabilities import unable_to_hold
 from runcoord._homes.paths import open_by_path
@@ -15,7 +16,7 @@ class SystemHomes:
     """The homes of this machine."""
 
     def open(self, home: str, root: str) -> OpenRoot:
-        parts = () if root == "." else tuple(root.split("/"))
+        parts = parts_of(root)
         for part in parts:
             wrong = unusable(part)
             if wrong is not None:

@@ -12,7 +12,7 @@ READING = frozenset({"look", "read_result"})
 """Verbs that only read."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Known:
     """What was durable at a moment, and how many entries of the history had ended by then."""
 

@@ -52,11 +52,13 @@ class History:
 
     def add(self, kind: str, actor: str, what: str, status: str = "", **data: Any) -> Entry:
         """Record something that is over."""
-        return self.record(kind, actor, what, status, data)
+        entry = self.enter(kind, actor, what, status, data)
+        self.completed.append(entry)
+        return entry
 
     def record(self, kind: str, actor: str, what: str, status: str, data: dict[str, Any]) -> Entry:
         """The same, with data that are the entry's own from now on."""
-        entry = self._new(kind, actor, what, status, data)
+        entry = self.enter(kind, actor, what, status, data)
         self.completed.append(entry)
         return entry
 
@@ -67,9 +69,10 @@ class History:
 
     def begin(self, kind: str, actor: str, what: str, status: str = "", **data: Any) -> Entry:
         """Record that something begins; :meth:`end` must follow."""
-        return self._new(kind, actor, what, status, data)
+        return self.enter(kind, actor, what, status, data)
 
-    def _new(self, kind: str, actor: str, what: str, status: str, data: dict[str, Any]) -> Entry:
+    def enter(self, kind: str, actor: str, what: str, status: str, data: dict[str, Any]) -> Entry:
+        """The same, with data that are the entry's own from now on."""
         entries = self.entries
         number = len(entries) + 1
         if number > MAX_ENTRIES:

@@ -184,7 +184,8 @@ class World(Surroundings):
         """Ask an incarnation for a verb and record what came of it. ``said`` goes into the history."""
         assert incarnation.process is not None
         known = self.changes.known()
-        entry = self.history.begin("verb", incarnation.owner, verb, start=incarnation.number, **said)
+        told = {"start": incarnation.number, **said}
+        entry = self.history.enter("verb", incarnation.owner, verb, "", told)
         status = "failed"
         self._calls.append(incarnation)
         try:

@@ -245,7 +245,8 @@ class _Teardown:
             self._hold(self._ledger.present, len(self._ledger.present))
         at_once = self._signal_group(scan, phase)
         if adopted:
-            self._hold(at_once, HELD_OF_GROUP)
+            # The oldest are signalled last, and a parent that lives keeps its dead from being reaped.
+            self._hold(sorted(at_once, key=_age), HELD_OF_GROUP)
             self._hold(self._ledger.present.keys() - at_once, len(self._ledger.present))
         for key, case in self._ledger.present.items():
             if key not in self._pins or key in at_once:
@@ -381,6 +382,11 @@ class _Teardown:
 
 def _key(identity: ProcessIdentity) -> Key:
     return identity.pid, identity.start
+
+
+def _age(key: Key) -> Key:
+    pid, start = key
+    return start, pid
 
 
 def _words(error: BaseException) -> str:

@@ -2,16 +2,34 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from core.strategies import SOME
 from runcoord import tear_down
-from runcoord._core.limits import DENIED_SECONDS, KILL_SECONDS, MAX_PROCESSES_REPORTED, SCAN_SECONDS
+from runcoord._core.limits import (
+    DENIED_SECONDS,
+    HELD_OF_GROUP,
+    KILL_SECONDS,
+    MAX_PROCESSES_REPORTED,
+    SCAN_SECONDS,
+)
 from runcoord._core.teardown import report_from
 from runcoord.errors import InvalidRequest, ProbeFailed
-from runcoord.ports import Fate, Found, Likeness, Membership, ProcessIdentity, Scan, Sighting, TeardownReport
+from runcoord.ports import (
+    Fate,
+    Found,
+    Likeness,
+    Membership,
+    PinnedProcess,
+    ProcessIdentity,
+    Scan,
+    Sighting,
+    TeardownReport,
+)
 from small_table import CONT, GROUP, HERE, KILL, LEADER, RUN, TERM, Pin, Small, SmallTable
 
 COOKIE_ONLY = frozenset({Found.COOKIE})
@@ -263,6 +281,22 @@ def test_a_member_that_only_its_parent_proves_is_held_before_the_parent_is_signa
     table.needs_parent = {102}
     report = torn_down(table)
     assert fates(report) == {LEADER: Fate.ASKED, 102: Fate.ASKED}
+    assert table.living() == []
+
+
+def test_of_a_group_the_oldest_are_held_where_orphans_stay_members(monkeypatch: pytest.MonkeyPatch) -> None:
+    group = [Small(pid, takes=1.0, start=500 - pid) for pid in range(LEADER, LEADER + 3 * HELD_OF_GROUP)]
+    table, held = SmallTable(*group), set[int]()
+    pin = table.pin
+
+    def noting(members: Membership, pid: int) -> PinnedProcess | None:
+        if table.scans == 1:
+            held.add(pid)
+        return pin(members, pid)
+
+    monkeypatch.setattr(table, "pin", noting)
+    torn_down(table, membership=replace(RUN, ancestor=7))
+    assert held == {each.pid for each in group[-HELD_OF_GROUP:]}
     assert table.living() == []
 
 

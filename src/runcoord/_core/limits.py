@@ -215,8 +215,8 @@ GROUP_KILLS = 2
 """Times that a member is killed together with its group, which does not tell whether that was permitted,
 before it is killed by itself, which does."""
 HELD_OF_GROUP = 16
-"""Members that are held, to see their end, of those that were signalled at once through their group: they end
-at about the same time, and who is left is seen by the next scan."""
+"""Members that are held, to see their end, of those that were signalled at once through their group: the
+oldest. All end at about the same time, and who is left is seen by the next scan."""
 MAX_PINNED = 4096
 """Processes that one teardown holds pinned at a time: each is a file descriptor. The others wait for the next
 round."""

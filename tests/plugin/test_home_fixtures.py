@@ -12,7 +12,7 @@ import pytest
 
 from plugin.conftest import Run
 from pytest_runcoord.homes.fifos import FifoWatch
-from pytest_runcoord.homes.fixtures import DataHome, FolderHarmed, RunFolders
+from pytest_runcoord.homes.fixtures import HOME, DataHome, FolderHarmed, RunFolders
 from pytest_runcoord.homes.shapes import SHAPES
 from pytest_runcoord.homes.spellings import SPELLINGS
 from runcoord.testing import ManualClock
@@ -59,6 +59,28 @@ def test_a_shape_that_is_not_known_is_refused_and_makes_nothing(runcoord_run_fol
     runcoord_run_folders("r1")
     with pytest.raises(FileExistsError):
         runcoord_run_folders("r1")
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "../aside", "a/b", "/"])
+def test_a_name_that_leads_elsewhere_is_refused_and_nothing_is_made_or_removed_there(
+    runcoord_run_folders: RunFolders, tmp_path: Path, name: str
+) -> None:
+    aside = tmp_path / "run-folders" / "homes" / HOME / "aside"
+    aside.mkdir()
+    (aside / "kept").write_text("of somebody else")
+    runcoord_run_folders("r1")
+    before = everything(runcoord_run_folders)
+    for act in (
+        runcoord_run_folders,
+        runcoord_run_folders.link,
+        runcoord_run_folders.swap,
+        lambda run: runcoord_run_folders.odd(run, "folder"),
+        lambda run: runcoord_run_folders.odd(run, "folder", "fifo"),
+        runcoord_run_folders.hardlink,
+    ):
+        with pytest.raises(ValueError, match="is not the name of a folder in"):
+            act(name)
+    assert everything(runcoord_run_folders) == before
 
 
 def test_hostile_folders_stand_beside_good_ones_and_are_all_bad(runcoord_run_folders: RunFolders) -> None:

@@ -224,15 +224,18 @@ class Home:
     # --- places ---
 
     def where(self, run: str) -> Path:
-        """The folder of a run."""
-        return self.root / run
+        """The folder of a run. Raises ``ValueError`` for one that is elsewhere: folders are removed, too."""
+        return self._named(run)
 
     def part(self, run: str, part: str) -> Path:
         """A part of the folder of a run."""
         return self.where(run) if part == FOLDER else self.where(run) / FILES[part]
 
     def _named(self, name: str | bytes) -> Path:
-        return self.root / os.fsdecode(name)
+        text = os.fsdecode(name)
+        if not text or text in {".", ".."} or os.path.basename(text) != text:
+            raise ValueError(f"{text!r} is not the name of a folder in {self.root}")
+        return self.root / text
 
     def _target(self, run: str, part: str, to: str, at: Path) -> Path:
         if to == "outside":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -183,6 +184,14 @@ def test_an_imported_run_shows_its_folder_and_what_is_not_believed(home: Home, s
     assert any("started" in note for note in document["source"]["notes"])
 
 
+def test_of_history_nobody_is_said_to_be_told(home: Home, shell: Shell) -> None:
+    home.folder("a", outcome="completed")
+    shell("import", str(home.path))
+    text = shell("show", "a").out
+    assert "held" not in text
+    assert "No events yet." in text
+
+
 def test_the_result_of_an_imported_run_is_read_from_its_folder(home: Home, shell: Shell) -> None:
     folder = home.folder("a", result="line one\nline two\n")
     shell("import", str(home.path))
@@ -226,13 +235,16 @@ def test_a_root_can_be_named_and_can_be_the_home_itself(home: Home, shell: Shell
         ('root = "../x"', "root '..'"),
         ("[state]\nrun_id = 5\n", "run_id 5"),
         (None, "cannot be read"),
+        ("a FIFO", "is no plain file"),
     ],
 )
 def test_a_layout_file_that_cannot_be_meant_is_refused_with_its_reason(
     text: str | None, says: str, tmp_path: Path, home: Home, path: Path, shell: Shell
 ) -> None:
     file = tmp_path / "layout.toml"
-    if text is not None:
+    if text == "a FIFO":
+        os.mkfifo(file)
+    elif text is not None:
         file.write_text(text)
     answer = shell("import", str(home.path), "--layout", str(file))
     assert answer.code == Exit.USAGE

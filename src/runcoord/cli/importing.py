@@ -57,7 +57,8 @@ Progress = Callable[[int, int], None]
     type=UTF8,
     default="",
     metavar="DESTINATION",
-    help="Where the events of interrupted runs go. Without it they are held; see runcoord events --replay.",
+    help="Where the events of runs that are imported now go. Without it they are held; those that were held "
+    "before stay so. See runcoord events --replay.",
 )
 @click.option(
     "--prune-after",

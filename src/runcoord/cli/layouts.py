@@ -85,6 +85,8 @@ def _from_file(path: Path) -> Layout:
 
     from runcoord._core.layouts import layout_from
 
+    if path.exists() and not path.is_file():  # a FIFO would be waited for
+        raise _Unusable(f"{path} is no plain file.")
     try:
         with path.open("rb") as file:
             data = file.read(MAX_FILE_BYTES + 1)

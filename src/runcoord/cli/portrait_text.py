@@ -29,7 +29,7 @@ def portrait_lines(portrait: Portrait, width: int | None) -> list[Text | str]:
     run = portrait.run
     of_processes = portrait.records.facts(run)
     parts = [
-        _asked(run),
+        _asked(run, told=bool(portrait.events)),
         _life(portrait),
         _holder(portrait),
         _end(run),
@@ -65,12 +65,13 @@ def _title(run: Run) -> Text:
     return title
 
 
-def _asked(run: Run) -> Facts:
+def _asked(run: Run, *, told: bool) -> Facts:
     spec, facts = run.spec, Facts()
     facts.add("Task", printable(spec.task, keep="\n"))
     facts.add("Agent", printable(spec.agent))
     facts.add("Conversation", printable(spec.conversation_key))
-    facts.add("Destination", printable(spec.destination) or "none: its terminal event is held")
+    if told or run.source is None:  # of imported history nobody is told
+        facts.add("Destination", printable(spec.destination) or "none: its terminal event is held")
     if run.source is None:  # of an imported one they are not known
         facts.add("Inputs", preview(_inputs(spec.payload)))
     return facts

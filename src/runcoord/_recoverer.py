@@ -102,6 +102,8 @@ class Recoverer:
         self._held_here = held_here
         self._deferred: dict[str, float] = {}
         """Since when (monotonic) a run is left to its holder here."""
+        self._next_home = 0
+        """Where the next sweep begins to import, so that a slow home keeps no other out for ever."""
 
     def sweep(self) -> SweepReport:
         """One sweep, bounded. A row that fails falls out alone; the rest goes on."""
@@ -223,8 +225,15 @@ class Recoverer:
 
     def _import(self, report: SweepReport) -> None:
         """Import what the settings name, a bounded part of it, and deliver what that gave."""
-        for folders in self._verbs.settings.imports:
-            report.imports.append(self._importer().sweep(folders))
+        homes, clock = self._verbs.settings.imports, self._verbs.clock
+        report.imports += [self._importer().not_reached(folders) for folders in homes]
+        until = clock.boottime() + limits.IMPORTS_SECONDS
+        for turn in range(len(homes)):
+            number = (self._next_home + turn) % len(homes)
+            if turn and clock.boottime() >= until:
+                self._next_home = number
+                break
+            report.imports[number] = self._importer().sweep(homes[number])
         # What failed may have been written all the same.
         if any(each.routed or each.problem is not None for each in report.imports):
             report.drain.add(self._outbox.drain())

@@ -321,6 +321,9 @@ FOLDERS_PER_SWEEP = 2_000
 """New or changed folders of one root that a sweep takes up; the next sweep goes on behind them."""
 IMPORT_SWEEP_SECONDS = 10.0
 """Time after which a sweep takes up no further page of folders."""
+IMPORTS_SECONDS = 30.0
+"""Time after which a sweep takes up no further home, half of the time between two; the next one begins with
+that home."""
 ROUTED_IMPORTS_PER_SWEEP = 100
 """Events of one pass that go to the configured destination; those of further folders are held, and told in
 one digest: somebody made a flood of them."""

@@ -86,6 +86,10 @@ class Importer:
             say(log, WARNING, "folders were not imported", root=report.root, problem=report.problem)
         return report
 
+    def not_reached(self, folders: RunFolders) -> ImportReport:
+        """What is said of a home for which a sweep had no time; nothing is looked at."""
+        return ImportReport(_spelled(folders), unfinished=True)
+
     def run(self, folders: RunFolders, progress: Progress = _quiet) -> ImportReport:
         """One pass over all that is there, however long it takes."""
         report = ImportReport(named_at_most=limits.FOLDERS_NAMED_WHEN_ASKED)
@@ -107,15 +111,20 @@ class Importer:
         after: str,
         progress: Progress,
     ) -> str:
-        layout = folders.layout
-        report.root = storable(folders.home if layout.root == "." else f"{folders.home}/{layout.root}")
+        report.root = _spelled(folders)
         try:
-            with self._homes().open(folders.home, layout.root) as root:
+            with self._homes().open(folders.home, folders.layout.root) as root:
                 report.root, report.missing = root.path, root.missing
                 return _Pass(self._store, self._clock, root, folders, report, bounds, progress).go(after)
         except FolderRefused as refused:
             report.problem = f"{refused.kind}: {refused.reason}"
             return after
+
+
+def _spelled(folders: RunFolders) -> str:
+    """The root as it is named, before its home is opened."""
+    below = folders.layout.root
+    return storable(folders.home if below == "." else f"{folders.home}/{below}")
 
 
 class _Pass:
@@ -148,8 +157,8 @@ class _Pass:
     def go(self, after: str) -> str:
         """Gives the name behind which the next pass begins; empty: at the beginning."""
         looked_at = 0
-        for names, listed, whole in self._pages(after):
-            if self._over():
+        for number, (names, listed, whole) in enumerate(self._pages(after)):
+            if number and self._over():  # a home that opens slowly gets on, page by page
                 self._report.unfinished = True
                 break
             if not names and self._forsaken():

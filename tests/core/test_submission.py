@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import replace
 from typing import Any
@@ -44,6 +45,10 @@ JSON = st.recursive(
 
 def spec_of(payload: Any = None, **fields: Any) -> Spec:
     return make_spec(payload, **{**FIELDS, **fields})
+
+
+def _can_be_stored(text: str) -> bool:
+    return text == text.encode(errors="ignore").decode()
 
 
 # --- hashes ---------------------------------------------------------------------------------------
@@ -94,6 +99,17 @@ def test_text_that_moves_from_one_field_to_the_next_is_other_content(a: str, b: 
     first = content_hash(spec_of(destination=a, agent=b), "r1", None)
     second = content_hash(spec_of(destination=c, agent=d), "r1", None)
     assert (first == second) == ((a, b) == (c, d))
+
+
+@SOME
+@given(ANY_TEXT.filter(_can_be_stored), ANY_TEXT.filter(_can_be_stored), st.none() | st.integers(0, 100))
+def test_the_hash_is_that_of_canonical_json_so_that_stored_ones_stay_valid(
+    run_id: str, task: str, budget: int | None
+) -> None:
+    spec = replace(SPEC, task=task)
+    texts = [run_id, spec.payload, "chat", "ada", task, "c1", "g1"]
+    content = canonical_json([*texts, 2, budget]).encode()
+    assert content_hash(spec, run_id, budget) == hashlib.sha256(content).hexdigest()
 
 
 # --- canonical JSON -------------------------------------------------------------------------------

@@ -19,14 +19,13 @@ if TYPE_CHECKING:
 
 def evolved(value: T, **changes: Any) -> T:
     """``value`` with ``changes``. ``TypeError`` for a field that it has not."""
-    kind = type(value)
-    new = object.__new__(kind)
-    fields, before = new.__dict__, value.__dict__
-    fields.update(before)
-    fields.update(changes)
+    kind, before = type(value), value.__dict__
+    fields = before | changes
     if len(fields) != len(before):
         unknown = ", ".join(sorted(changes.keys() - before.keys()))
         raise TypeError(f"{kind.__name__} has no field {unknown}")
+    new = object.__new__(kind)
+    object.__setattr__(new, "__dict__", fields)
     return new
 
 

@@ -7,6 +7,7 @@ from runcoord._core.decide import retry_of
 from runcoord._core.events import canonical_json
 from runcoord._core.evolving import evolved
 from runcoord._core.model import Command, Group, Instant, Outcome, Run, Spec
+from runcoord._core.source_texts import json_text
 from runcoord._core.values import replace, value
 from runcoord.errors import InvalidRequest, KeyConflict, LiveRunsExceeded, NotRetryable
 
@@ -121,19 +122,18 @@ def content_hash(spec: Spec, run_id: str, budget: int | None) -> str:
     us: a repetition is the same request, whatever the settings say by then."""
     from runcoord._core.digests import hex_digest  # loaded where it is used: who only reads does without
 
-    content = canonical_json(
-        [
-            run_id,
-            spec.payload,
-            spec.destination,
-            spec.agent,
-            spec.task,
-            spec.conversation_key,
-            spec.group,
-            spec.group_size,
-            budget,
-        ]
+    texts = (
+        run_id,
+        spec.payload,
+        spec.destination,
+        spec.agent,
+        spec.task,
+        spec.conversation_key,
+        spec.group,
     )
+    # What canonical_json gives for a list of all of these, at half the time.
+    numbers = f"{spec.group_size:d},{'null' if budget is None else f'{budget:d}'}"
+    content = f"[{','.join(map(json_text, texts))},{numbers}]"
     return hex_digest(content.encode())
 
 

@@ -384,6 +384,36 @@ print(json.dumps({"said": said, "kept": kept, "left": run_ids(store), "anew": ru
     assert seen["left"] == seen["anew"] == ["before", "parent's"]
 
 
+def test_a_child_forked_while_another_thread_connects_is_refused(tmp_path: Path) -> None:
+    seen = run_program(
+        """
+import sqlite3
+connects, go_on, connect = threading.Event(), threading.Event(), sqlite3.connect
+
+def slowly(*given, **how):
+    made = connect(*given, **how)
+    connects.set()
+    go_on.wait(30)
+    return made
+
+thread = threading.Thread(target=lambda: run_ids(store))
+with store.view("look"):  # it has the connection that there is
+    sqlite3.connect = slowly
+    thread.start()
+    connects.wait(30)
+sqlite3.connect = connect
+said = in_child(lambda: [failure(write, store, "child's"), failure(opened)])
+go_on.set()
+thread.join(30)
+write(store, "after")
+print(json.dumps({"said": said, "left": run_ids(store)}))
+""",
+        tmp_path,
+    )
+    assert seen["said"] == ["StoreUnavailable"] * 2
+    assert seen["left"] == ["before", "after"]
+
+
 def test_a_child_forked_while_another_thread_reads_is_refused(tmp_path: Path) -> None:
     seen = run_program(
         """

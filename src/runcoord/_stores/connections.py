@@ -73,8 +73,10 @@ class Link:
     """A connection, held by the block that uses it. One that ends without giving it back closes it: Ctrl-C in
     the middle of leaving can do that, and nobody else is to wait for its lock."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self.connection: sqlite3.Connection | None = connection
+    def __init__(self) -> None:
+        self.connection: sqlite3.Connection | None = None
+        self.connecting = True
+        """A fork in the middle of that is one while it is used: SQLite has the file in its memory by then."""
         self.seat: _Seat | None = None
         """Where the block is that uses it."""
         self.remembered = Remembered()
@@ -132,7 +134,7 @@ class _File:
         self.lock.release()
 
     def after_fork_in_child(self) -> None:
-        inherited = [link for link in list(self.links) if link.connection is not None]
+        inherited = [link for link in list(self.links) if link.connecting or link.connection is not None]
         if not inherited:
             self.pid = os.getpid()
         for link in inherited:
@@ -204,11 +206,16 @@ class Connections:
                 raise self._unusable()
             if seat.user() is not None:
                 raise RuntimeError("a transaction or view of this store is open already in this thread")
-            link = file.idle.pop() if file.idle else None
-        if link is None:
-            link = Link(self._connected())
-            with file.lock:
+            if file.idle:
+                link = file.idle.pop()
+            else:
+                link = Link()
                 file.links.add(link)
+        if link.connecting:
+            try:
+                link.connection = self._connected()
+            finally:
+                link.connecting = False
         link.seat, seat.user = seat, weakref.ref(user)
         return link
 

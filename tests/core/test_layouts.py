@@ -59,7 +59,7 @@ def test_a_root_is_a_relative_path(root: str, parts: tuple[str, ...]) -> None:
     ],
 )
 def test_a_root_that_leads_out_is_refused(root: Any) -> None:
-    with pytest.raises(InvalidRequest, match="root .* in the layout"):
+    with pytest.raises(InvalidRequest, match=r"root .* in the layout"):
         Layout(root=root)
 
 

@@ -15,6 +15,9 @@ ALWAYS = (
     "pytest_runcoord/py.typed",
     "runcoord/__init__.py",
     "pytest_runcoord/plugin.py",
+    "pytest_runcoord/html_report/assets/page.css",
+    "pytest_runcoord/html_report/assets/page.html",
+    "pytest_runcoord/html_report/assets/page.js",
 )
 
 

@@ -12,7 +12,7 @@ import shlex
 import types
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -33,6 +33,9 @@ from pytest_runcoord.scenario import (
 from pytest_runcoord.tally import LINE, OF_A_RESULT, SCENARIO, VARIANT, VERDICT, properties
 from pytest_runcoord.verbs import default_registry
 from pytest_runcoord.verdict import RunResult, Verdict
+
+if TYPE_CHECKING:
+    from pytest_runcoord.picture.recording import Recorder
 
 TAGS = pytest.StashKey[set[str]]()
 INVALID = "invalid"
@@ -233,17 +236,23 @@ class InvalidItem(ScenarioItem):
 
 
 class VariantItem(ScenarioItem):
-    """One variant of one scenario."""
+    """One variant of one scenario. ``recorder`` is set by who wants to know what happened in it."""
 
     scenario: Scenario
 
     def __init__(self, *, variant: Variant, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.variant = variant
+        self.recorder: Recorder | None = None
         self.runcoord_tier = str(variant.choices.get("tier", "sim"))
 
     def run_scenario(self) -> None:
-        result = run_variant(self.scenario, self.variant, subject=self.config.stash[OPTIONS].new_subject())
+        subject, recorder = self.config.stash[OPTIONS].new_subject(), self.recorder
+        if recorder is None:
+            result = run_variant(self.scenario, self.variant, subject=subject)
+        else:
+            result = run_variant(self.scenario, self.variant, subject=subject, attach=recorder.attach)
+            recorder.result = result
         self.user_properties += properties(result)
         if result.verdict is Verdict.SKIPPED:
             if self.runcoord_tier in self.config.stash[OPTIONS].required_tiers:

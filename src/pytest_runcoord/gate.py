@@ -35,7 +35,7 @@ class Gate:
     # --- before ---
 
     def pytest_report_header(self) -> str:
-        return f"runcoord {_version(self.config)}: {self.options.header()}"
+        return f"runcoord {version(self.config)}: {self.options.header()}"
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
@@ -150,7 +150,7 @@ def _add_argument(config: pytest.Config, path: str) -> None:
         config.args.append(path)
 
 
-def _version(config: pytest.Config) -> str:
+def version(config: pytest.Config) -> str:
     """From the distribution that pytest found the plugin in; importing the library for it would cost more."""
     for plugin, dist in config.pluginmanager.list_plugin_distinfo():
         if getattr(plugin, "__name__", "") == "pytest_runcoord.plugin":

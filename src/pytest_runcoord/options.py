@@ -25,6 +25,7 @@ class Options:
         self.tiers = _tiers(config, "runcoord_tier", "runcoord_tier")
         self.required_tiers = _tiers(config, "runcoord_require_tier", "runcoord_required_tiers")
         self.required, self.required_by = _required(config)
+        self.report = _directory(config, "runcoord_report")
         self.subject_name = _text(config, "runcoord_subject")
         self._subject_class = load_subject(self.subject_name) if self.subject_name else None
 
@@ -93,6 +94,16 @@ def load_subject(name: str) -> Any:
 
 def _text(config: pytest.Config, name: str) -> str:
     return str(config.getoption(name) or config.getini(name) or "").strip()
+
+
+def _directory(config: pytest.Config, option: str) -> Path | None:
+    """A directory of the command line, from where pytest was started."""
+    given = config.getoption(option)
+    if given is None:
+        return None
+    if not str(given).strip():
+        raise pytest.UsageError(f"--{option.replace('_', '-')}: the name of the directory is empty")
+    return config.invocation_params.dir / str(given)
 
 
 def _tiers(config: pytest.Config, option: str, setting: str) -> tuple[str, ...]:

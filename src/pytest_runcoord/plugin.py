@@ -54,6 +54,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="N",
         help="fail the run if fewer than N scenarios ran in it (ini: runcoord_min_scenarios)",
     )
+    group.addoption(
+        "--runcoord-report",
+        metavar="DIR",
+        help="write DIR/index.html: every scenario as a picture, in one file that needs nothing else",
+    )
     parser.addini("runcoord_subject", "the coordinator that scenarios run on, as module:Class")
     parser.addini("runcoord_tier", "tiers whose variants run: sim, real", type="args")
     parser.addini("runcoord_required_tiers", "tiers whose variants may not be skipped", type="args")
@@ -67,6 +72,10 @@ def pytest_configure(config: pytest.Config) -> None:
     from pytest_runcoord.gate import Gate
 
     config.pluginmanager.register(Gate(config), "runcoord-gate")
+    if config.getoption("runcoord_report") is not None:
+        from pytest_runcoord.html_report.hooks import HtmlReport
+
+        config.pluginmanager.register(HtmlReport(config), "runcoord-html-report")
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> ScenarioFile | None:

@@ -6,6 +6,7 @@ import os
 import shutil
 import tempfile
 import time
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
@@ -45,9 +46,18 @@ _now = time.perf_counter
 """Bound at import: a frozen clock of the code under test never measures the harness."""
 
 
-def run_variant(scenario: Scenario, variant: Variant, *, subject: Subject | None = None) -> RunResult:
+def run_variant(
+    scenario: Scenario,
+    variant: Variant,
+    *,
+    subject: Subject | None = None,
+    attach: Callable[[World], None] | None = None,
+) -> RunResult:
     """Run one variant on ``subject`` (the reference, when none is given). Never raises for a failure of the
-    scenario, of the subject, or of the harness: each is in the result."""
+    scenario, of the subject, or of the harness: each is in the result.
+
+    ``attach`` is given the world before its first step, to follow what happens; not for a variant that is
+    skipped at once."""
     began = _now()
     choices = {name: str(value) for name, value in variant.choices.items()}
     result = RunResult(scenario.name, variant.name, Verdict.UNKNOWN, choices=choices)
@@ -65,7 +75,7 @@ def run_variant(scenario: Scenario, variant: Variant, *, subject: Subject | None
     directory = Path(tempfile.mkdtemp(prefix="runcoord-", dir=_scratch()))
     try:
         with collected_at_the_end():
-            _Run(scenario, subject, directory, result).run()
+            _Run(scenario, subject, directory, result, attach).run()
     finally:
         _remove(directory)
         result.seconds = _now() - began
@@ -96,7 +106,14 @@ def _scratch() -> str | None:
 class _Run:
     """One scenario under way."""
 
-    def __init__(self, scenario: Scenario, subject: Subject, directory: Path, result: RunResult) -> None:
+    def __init__(
+        self,
+        scenario: Scenario,
+        subject: Subject,
+        directory: Path,
+        result: RunResult,
+        attach: Callable[[World], None] | None,
+    ) -> None:
         self._scenario, self._subject, self._result = scenario, subject, result
         plan = WorldPlan(choices=dict(result.choices))
         for given in scenario.given:
@@ -115,6 +132,8 @@ class _Run:
         for verb, sweep in self._watch.sweepers():
             self._world.sweep_watchers.setdefault(verb, []).append(sweep)
         self._at: Clause | None = None
+        if attach is not None:
+            attach(self._world)
 
     def run(self) -> None:
         result = self._result

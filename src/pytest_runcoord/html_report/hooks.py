@@ -1,0 +1,160 @@
+"""Around a run for which a report was asked: pictures are taken where scenarios run, and written at the end.
+
+Registered with ``--runcoord-report`` only; without it nothing of this is loaded. What a scenario's process
+has to tell is an attribute of its report: pytest-xdist carries those, and unlike ``user_properties`` they
+do not end up in JUnit files.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import sqlite3
+import tempfile
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_runcoord.collection import ScenarioItem, VariantItem
+from pytest_runcoord.gate import OPTIONS, version
+from pytest_runcoord.html_report.gathering import Gathered, told
+from pytest_runcoord.html_report.page import page
+from pytest_runcoord.invariants import INVARIANTS
+from pytest_runcoord.options import REFERENCE
+from pytest_runcoord.picture.recording import Recorder
+from pytest_runcoord.tally import SCENARIO
+
+ATTRIBUTE = "runcoord_report"
+FILE = "index.html"
+
+
+class HtmlReport:
+    """The hooks of one process. Only the one without ``workerinput`` gathers and writes.
+
+    Raises :class:`pytest.UsageError` for a directory that cannot be written, before anything runs.
+    """
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.config = config
+        self.options = config.stash[OPTIONS]
+        self.directory = self.options.report or config.invocation_params.dir
+        self.writes = not hasattr(config, "workerinput") and not config.getoption("collectonly")
+        self.gathered = Gathered()
+        self.files_told: set[str] = set()
+        self.outcome = ""
+        self.failed = False
+        if self.writes:
+            _require_writable(self.directory)
+
+    # --- where scenarios run ---
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Iterator[None]:
+        if isinstance(item, VariantItem):
+            item.recorder = Recorder()
+        yield
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+        report: Any = yield
+        if isinstance(item, ScenarioItem) and (call.when == "call" or not report.passed):
+            file = item.file.shown_as
+            source = None if file in self.files_told else item.file.text
+            self.files_told.add(file)
+            setattr(report, ATTRIBUTE, told(file, item.scenario, _recorder(item), source))
+        return report  # type: ignore[no-any-return]
+
+    # --- where it is written ---
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if self.writes and any(name == SCENARIO for name, _ in report.user_properties):
+            self.gathered.add(
+                report.nodeid,
+                report.when or "",
+                report.outcome,
+                report.user_properties,
+                getattr(report, ATTRIBUTE, ""),
+                report.longreprtext if report.failed else "",
+            )
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        if not self.writes:
+            return
+        path = self.directory / FILE
+        try:
+            _write(path, page(self._data(), self.gathered.tally.counts_line()))
+        except OSError as error:
+            self.failed = True
+            self.outcome = f"the report could not be written to {path}: {error.strerror or error}"
+            if session.exitstatus == pytest.ExitCode.OK:
+                session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        else:
+            self.outcome = f"report in {path}"
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        if self.outcome and (self.failed or self.config.get_verbosity() >= -1):
+            terminalreporter.write_line(f"runcoord: {self.outcome}", red=self.failed)
+
+    def _data(self) -> dict[str, Any]:
+        subject = self.options.subject_name or REFERENCE
+        facts = [
+            ("subject", subject),
+            ("runcoord", version(self.config)),
+            ("pytest", pytest.__version__),
+            ("Python", platform.python_version()),
+            ("SQLite", sqlite3.sqlite_version),
+            ("on", f"{platform.system()} {platform.release()}"),
+            ("made", datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")),
+        ]
+        says = {each.id: " ".join(each.says.split()) for each in INVARIANTS}
+        return {
+            "title": f"Scenarios on {self.options.subject_name or f'the {REFERENCE}'}",
+            "facts": [[name, value] for name, value in facts],
+            **self.gathered.as_json(says),
+        }
+
+
+def _recorder(item: ScenarioItem) -> Recorder | None:
+    """What was recorded of the last attempt, let go of: it holds a whole world."""
+    if not isinstance(item, VariantItem):
+        return None
+    recorder, item.recorder = item.recorder, None
+    return recorder
+
+
+def _require_writable(directory: Path) -> None:
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=directory):
+            pass
+    except OSError as error:
+        raise pytest.UsageError(
+            f"--runcoord-report: {directory} is no directory that can be written: "
+            f"{error.strerror or error}. Nothing was run."
+        ) from error
+
+
+def _write(path: Path, text: str) -> None:
+    """Whole or not at all: a report that is open elsewhere stays as it was until then."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".index-", suffix=".html")
+    try:
+        with open(handle, "w", encoding="utf-8") as stream:
+            stream.write(text)
+        Path(name).chmod(0o666 & ~_umask())
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def _umask() -> int:
+    """The process's mask, which can only be read by setting it."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask

@@ -62,7 +62,7 @@ def test_a_command_that_ignores_ctrl_c_is_ended_within_the_grace(place: Place) -
 
 def test_a_command_may_clean_up_after_ctrl_c(place: Place) -> None:
     script = f"trap 'sleep 0.3; touch cleaned; exit 130' INT; touch ready; sleep {LIFE}"
-    words = run("--grace", "20", "--", "sh", "-c", script)
+    words = run("--grace", "100", "--", "sh", "-c", script)
     with on_a_terminal(words, place.environment(), place.work) as terminal:
         until((place.work / "ready").exists)
         terminal.types(CTRL_C)

@@ -23,6 +23,7 @@ from runcoord.ports import (
     Snapshot,
     Source,
     SourceState,
+    Survivor,
     Takeover,
     TeardownReport,
     Terms,
@@ -71,8 +72,10 @@ def cleanups(state: State, due: st.SearchStrategy[Deadline]) -> st.SearchStrateg
         return st.none()
     counted = {"processes": st.integers(1, 3), "attempts": st.integers(0, 5), "deferred": st.booleans()}
     pending = st.builds(Cleanup, due=due if state is State.FINISHED else st.none(), **counted)
-    settled = st.builds(Cleanup, state=st.sampled_from([CleanupState.DONE, CleanupState.SURVIVED]), **counted)
-    return st.one_of(st.none(), pending, settled)
+    done = st.builds(Cleanup, state=st.just(CleanupState.DONE), **counted)
+    named = st.just((Survivor(7, "left", "survived", "it does not end"),))
+    survived = st.builds(Cleanup, state=st.just(CleanupState.SURVIVED), survivors=named, **counted)
+    return st.one_of(st.none(), pending, done, survived)
 
 
 sources = st.builds(

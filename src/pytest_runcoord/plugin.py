@@ -57,7 +57,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--runcoord-report",
         metavar="DIR",
-        help="write DIR/index.html: every scenario as a picture, in one file that needs nothing else",
+        help="write DIR/index.html: every scenario as a picture, in one file that needs nothing else; "
+        "write it in one word, --runcoord-report=DIR",
     )
     parser.addini("runcoord_subject", "the coordinator that scenarios run on, as module:Class")
     parser.addini("runcoord_tier", "tiers whose variants run: sim, real", type="args")

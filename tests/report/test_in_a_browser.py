@@ -18,7 +18,7 @@ WIDE, NARROW = (1280, 900), (390, 844)
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("project")
     write_project(directory)
-    run_in(directory, "-q", "--runcoord-report", "out")
+    run_in(directory, "-q", "--runcoord-report=out")
     return directory / "out" / "index.html"
 
 

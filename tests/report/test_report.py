@@ -11,10 +11,10 @@ import pytest
 from plugin.scenario_files import FAILING_LINE, PASSING
 from pytest_runcoord.html_report.gathering import areas_of
 from pytest_runcoord.html_report.page import as_script, page
-from report.conftest import Runs
+from report.conftest import Runs, run_in
 from report.projects import Page, write_project
 
-REPORT = ("-q", "--runcoord-report", "out")
+REPORT = ("-q", "--runcoord-report=out")
 
 
 def without_times(data: dict[str, Any]) -> dict[str, Any]:
@@ -141,6 +141,19 @@ def test_a_directory_that_cannot_be_written_stops_the_run_before_it_begins(
         assert "Traceback" not in result.stderr
     assert sorted(path.name for path in tmp_path.iterdir()) == ["taken", "test_a.py"]
     assert (tmp_path / "taken").read_text("utf-8") == "a file"
+
+
+def test_a_directory_that_pytest_took_for_that_of_the_tests_is_refused(tmp_path: Path) -> None:
+    project, elsewhere = tmp_path / "project", tmp_path / "elsewhere"
+    project.mkdir()
+    elsewhere.mkdir()
+    (project / "pytest.ini").write_text("[pytest]\nruncoord_min_scenarios = 1\n", "utf-8")
+    (project / "a.runcoord.yaml").write_text(PASSING, "utf-8")
+    result = run_in(project, "-q", "--runcoord-report", str(elsewhere))
+    assert result.returncode == pytest.ExitCode.USAGE_ERROR
+    assert f"--runcoord-report={elsewhere}" in result.stderr
+    assert list(elsewhere.iterdir()) == []
+    assert run_in(project, "-q", f"--runcoord-report={elsewhere}").returncode == 0
 
 
 def test_a_report_that_cannot_be_written_at_the_end_fails_the_run(tmp_path: Path, run_pytest: Runs) -> None:

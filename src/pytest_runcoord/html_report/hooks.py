@@ -28,6 +28,7 @@ from pytest_runcoord.picture.recording import Recorder
 from pytest_runcoord.tally import SCENARIO
 
 ATTRIBUTE = "runcoord_report"
+OPTION = "--runcoord-report"
 FILE = "index.html"
 
 
@@ -47,6 +48,7 @@ class HtmlReport:
         self.outcome = ""
         self.failed = False
         if self.writes:
+            _require_meant(config, self.directory)
             _require_writable(self.directory)
 
     # --- where scenarios run ---
@@ -125,6 +127,18 @@ def _recorder(item: ScenarioItem) -> Recorder | None:
         return None
     recorder, item.recorder = item.recorder, None
     return recorder
+
+
+def _require_meant(config: pytest.Config, directory: Path) -> None:
+    """pytest looks for its configuration before it knows the options of plugins: a directory that is there,
+    written after a blank, is taken for one of tests; if it lies elsewhere the project's settings are lost."""
+    params = config.invocation_params
+    elsewhere = directory.is_dir() and not directory.resolve().is_relative_to(params.dir.resolve())
+    if elsewhere and OPTION in map(str, params.args):
+        raise pytest.UsageError(
+            f"{OPTION}: pytest takes {directory} for a directory of tests, and may have read no settings of "
+            f"the project. Write it in one word: {OPTION}={directory}. Nothing was run."
+        )
 
 
 def _require_writable(directory: Path) -> None:

@@ -42,7 +42,7 @@ class Lanes:
             if entry.kind in ("verb", "moment", "message") or entry.what in ("open", "heal"):
                 names[LaneKind.OWNER].setdefault(entry.actor)
                 names[LaneKind.STORE].setdefault(STORE)
-            elif entry.kind == "signal" or entry.what in PROCESS_EVENTS:
+            elif entry.kind == "signal" or entry.what in PROCESS_EVENTS or entry.what.startswith("fork "):
                 names[LaneKind.PROCESS].setdefault(entry.actor)
             elif entry.what.startswith(("is ", "accepted elsewhere")):
                 names[LaneKind.DESTINATION].setdefault(entry.actor)

@@ -75,7 +75,7 @@ class Coordinator(RunVerbs, Commands, Folders):
         probes = once(functools.partial(_probes, self.table, ports.bounded))
         homes = ports.homes
         self.homes = _real_homes if homes is None else lambda: homes
-        self.importer = once(functools.partial(_importer, store, clock, self.homes))
+        self.importer = once(functools.partial(_importer, store, clock, self.homes, ports.bounded))
         recoverer = functools.partial(_recoverer, self, self._outbox, probes, self.importer, clock, sleeper)
         self.maintenance = Maintenance(
             self._outbox,
@@ -264,11 +264,12 @@ def _real_homes() -> Homes:
     return open_homes()
 
 
-def _importer(store: Store, clock: Clock, homes: Callable[[], Homes]) -> Importer:
-    """Loaded when folders are imported."""
+def _importer(store: Store, clock: Clock, homes: Callable[[], Homes], bounded: Bounded | None) -> Importer:
+    """Loaded when folders are imported. With threads of its own: homes that hang must not use up what others
+    need."""
     from runcoord._importer import Importer
 
-    return Importer(store, clock, homes)
+    return Importer(store, clock, homes, bounded or ThreadBounded(limits.MAX_STUCK_HOMES))
 
 
 def _cleaner(verbs: RunVerbs, probes: Probes, clock: Clock, sleeper: Sleeper) -> Cleaner:

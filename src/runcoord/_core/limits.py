@@ -324,6 +324,10 @@ IMPORT_SWEEP_SECONDS = 10.0
 IMPORTS_SECONDS = 30.0
 """Time after which a sweep takes up no further home, half of the time between two; the next one begins with
 that home."""
+HOME_SECONDS = 60.0
+"""Longest wait of a sweep for one home, six times what a pass takes up: then its file system hangs."""
+MAX_STUCK_HOMES = 8
+"""Homes that did not answer; no further one is looked at by sweeps until one of them has."""
 ROUTED_IMPORTS_PER_SWEEP = 100
 """Events of one pass that go to the configured destination; those of further folders are held, and told in
 one digest: somebody made a flood of them."""

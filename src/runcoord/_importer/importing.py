@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from functools import partial
 
 from runcoord._coordinator import instant
 from runcoord._core import limits
@@ -22,8 +23,8 @@ from runcoord._importer.reading import FolderReader, Said
 from runcoord._importer.report import ImportReport
 from runcoord._importer.saving import Saver
 from runcoord._log import WARNING, Log, say
-from runcoord.errors import Happened, StoreError
-from runcoord.ports import Clock, Store
+from runcoord.errors import Happened, StoreError, StoreTimeout, StoreUnavailable
+from runcoord.ports import Bounded, Clock, Store
 
 log = Log("runcoord.importer")
 
@@ -65,16 +66,42 @@ class Compared:
 
 
 class Importer:
-    """Imports run folders into one store. A sweep bounds each pass, and goes on where the last one ended."""
+    """Imports run folders into one store. A sweep bounds each pass, and goes on where the last one ended.
 
-    def __init__(self, store: Store, clock: Clock, homes: Callable[[], Homes]) -> None:
+    ``bounded`` carries out the passes of sweeps: the directories of a file system that hangs never answer.
+    """
+
+    def __init__(self, store: Store, clock: Clock, homes: Callable[[], Homes], bounded: Bounded) -> None:
         self._store, self._clock, self._homes = store, clock, homes
+        self._bounded = bounded
         self._after: dict[tuple[str, str], str] = {}
         """By home and root: the name behind which the next bounded pass begins."""
+        self._under_way: set[tuple[str, str]] = set()
+        """Homes with a pass that has not returned, though a sweep may have given it up."""
 
     def sweep(self, folders: RunFolders) -> ImportReport:
-        """One bounded pass. A store that fails is a problem in the report: the next sweep tries again."""
+        """One bounded pass. A store that fails, and a home that does not answer, is a problem in the report:
+        the next sweep tries again, unless the pass that did not answer is still under way."""
         key = (folders.home, folders.layout.root)
+        if key in self._under_way:
+            report = ImportReport(_spelled(folders))
+            report.problem = "an earlier look at it has not returned, so none was made"
+        else:
+            self._under_way.add(key)
+            try:
+                report = self._bounded.call(limits.HOME_SECONDS, partial(self._swept, folders, key))
+            except StoreTimeout:
+                report = ImportReport(_spelled(folders))
+                report.problem = f"it did not answer within {limits.HOME_SECONDS:g} s"
+            except StoreUnavailable as error:  # no thread can be had: nothing was begun
+                self._under_way.discard(key)
+                report = ImportReport(_spelled(folders))
+                report.problem = f"it was not looked at: {error.problem}"
+        if report.problem is not None:
+            say(log, WARNING, "folders were not imported", root=report.root, problem=report.problem)
+        return report
+
+    def _swept(self, folders: RunFolders, key: tuple[str, str]) -> ImportReport:
         until = self._clock.boottime() + limits.IMPORT_SWEEP_SECONDS
         bounds = Bounds(limits.FOLDERS_PER_SWEEP, until)
         report, after = ImportReport(), self._after.get(key, "")
@@ -82,8 +109,8 @@ class Importer:
             self._after[key] = self._run(folders, report, bounds, after, _quiet)
         except StoreError as error:
             report.problem = f"the store failed: {error}"
-        if report.problem is not None:
-            say(log, WARNING, "folders were not imported", root=report.root, problem=report.problem)
+        finally:
+            self._under_way.discard(key)
         return report
 
     def not_reached(self, folders: RunFolders) -> ImportReport:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-CALLS = ("open", "close", "read", "write", "stat", "lstat", "fstat", "scandir", "unlink", "rmdir")
+CALLS = ("open", "close", "read", "write", "fsync", "stat", "lstat", "fstat", "scandir", "unlink", "rmdir")
 
 
 class Watch:

@@ -54,7 +54,10 @@ def beginning_of(number: int, seen: FileSeen, limit: int) -> FileRead:
 
 
 def write_all(number: int, data: bytes) -> None:
-    """Raises ``OSError``; then only a part of it may be written."""
+    """Durably, so that a loss of power leaves no torn file behind that counts as written.
+
+    Raises ``OSError``; then only a part of it may be written."""
     rest = memoryview(data)
     while rest:
         rest = rest[os.write(number, rest) :]
+    os.fsync(number)

@@ -19,16 +19,16 @@ if TYPE_CHECKING:
     from runcoord.cli import contributed
 
 COMMANDS: Mapping[str, str] = {
-    "run": "runcoord.cli.run",
-    "runs": "runcoord.cli.runs",
-    "show": "runcoord.cli.runs",
-    "events": "runcoord.cli.events",
-    "stop": "runcoord.cli.control",
-    "recover": "runcoord.cli.control",
-    "import": "runcoord.cli.importing",
+    "run": "runcoord.cli.run:run",
+    "runs": "runcoord.cli.runs:runs",
+    "show": "runcoord.cli.runs:show",
+    "events": "runcoord.cli.events:events",
+    "stop": "runcoord.cli.control:stop",
+    "recover": "runcoord.cli.control:recover",
+    "import": "runcoord.cli.importing:import_folders",
 }
-"""Our commands in the order of the help, and the module that has each under its own name. A module is loaded
-when its command is called, or the help of all is shown."""
+"""Our commands in the order of the help, and where each is: module and name. A module is loaded when its
+command is called, or the help of all is shown."""
 
 HELP = """Run commands durably, look at runs and their events, stop runs, and recover what a crash left.
 
@@ -92,7 +92,8 @@ class App(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name in COMMANDS:
-            command = getattr(import_module(COMMANDS[cmd_name]), cmd_name)
+            module, _, name = COMMANDS[cmd_name].partition(":")
+            command = getattr(import_module(module), name)
             assert isinstance(command, click.Command)
             return command
         entry = self._contributed().get(cmd_name)

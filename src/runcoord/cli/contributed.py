@@ -42,11 +42,11 @@ class Named(Protocol):
 Source = Callable[[], Iterable[Named]]
 
 
-def installed() -> Iterable[Named]:
-    """The entry points of this environment."""
+def installed(group: str = GROUP) -> Iterable[Named]:
+    """The entry points of one group in this environment."""
     from importlib.metadata import entry_points
 
-    return entry_points(group=GROUP)
+    return entry_points(group=group)
 
 
 @value

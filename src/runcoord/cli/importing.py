@@ -68,7 +68,7 @@ Progress = Callable[[int, int], None]
     help="Remove folders that have a tombstone and whose runs ended so long ago (30d).",
 )
 @pass_session
-def command(
+def import_folders(
     session: Session, home: str, layout: Layout, root: str | None, to: str, prune_after: float | None
 ) -> None:
     """Make the run folders below HOME runs of the store, once, and report.
@@ -114,10 +114,6 @@ def _require_there(home: str, layout: Layout) -> None:
             "if it holds the run folders itself: --root .",
             param_hint="HOME",
         )
-
-
-globals()["import"] = command
-"""Under its own name, as the group of all commands looks for it."""
 
 
 @contextmanager

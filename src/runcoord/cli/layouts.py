@@ -7,31 +7,20 @@ Another distribution joins with an entry point of the group ``runcoord.layouts``
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from runcoord import RUN_FOLDERS, Layout
+from runcoord.cli.contributed import REASON_CHARACTERS, Source, installed
 from runcoord.errors import InvalidRequest
-
-if TYPE_CHECKING:
-    from runcoord.cli.contributed import Source
 
 GROUP = "runcoord.layouts"
 FILE_SUFFIX = ".toml"
 MAX_FILE_BYTES = 64 * 1024
 """Size of a layout's file; one that says everything has a thousandth of it."""
-REASON_CHARACTERS = 300
-"""Longest reason kept of why a layout cannot be used."""
-
-
-def installed() -> Iterable[Any]:
-    """The entry points of this environment."""
-    from importlib.metadata import entry_points
-
-    return entry_points(group=GROUP)
 
 
 class LayoutChoice(click.ParamType):  # type: ignore[type-arg]
@@ -39,8 +28,9 @@ class LayoutChoice(click.ParamType):  # type: ignore[type-arg]
 
     name = "layout"
 
-    def __init__(self, source: Source = installed) -> None:
-        self._source = source
+    def __init__(self, source: Source | None = None) -> None:
+        """``source`` finds the layouts of others; ``None``: those that are installed."""
+        self._source = source or partial(installed, GROUP)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Layout:
         if isinstance(value, Layout):

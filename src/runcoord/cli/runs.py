@@ -85,25 +85,45 @@ def _tell_runs(session: Session, found: RunList, oldest: bool, now: Instant) -> 
 @click.command("show", cls=RuncoordCommand)
 @click.argument("run_id", metavar="RUN", type=UTF8)
 @click.option("--result", "only_result", is_flag=True, help="Print the whole result, and nothing else.")
+@click.option(
+    "--as-scenario", is_flag=True, help="Print it as a scenario for pytest, to start a reproduction from."
+)
 @pass_session
-def show(session: Session, run_id: str, only_result: bool) -> None:
+def show(session: Session, run_id: str, only_result: bool, as_scenario: bool) -> None:
     """Show everything about one run, with its events.
 
     With --result only its result is printed: exactly as stored into a file or a pipe, with control
     characters escaped on a terminal.
+
+    With --as-scenario what the store knows of the run is written as steps and expectations, without its
+    inputs, texts and result. Save it as NAME.runcoord.yaml and run it with pytest -p runcoord.
     """
+    if only_result and as_scenario:
+        raise click.UsageError("--result and --as-scenario are two things; ask for one of them")
     with session.open() as coordinator:
         if only_result:
             _tell_result(session, coordinator, run_id)
             return
         seen = Portrait.of(coordinator, run_id)
-    if session.json:
+    if as_scenario:
+        _tell_scenario(session, seen)
+    elif session.json:
         session.output.document(seen.document())
     else:
         from runcoord.cli.portrait_text import portrait_lines
 
         session.output.lines(portrait_lines(seen, session.output.width))
     session.warn_of_bad_rows(seen.bad)
+
+
+def _tell_scenario(session: Session, seen: Portrait) -> None:
+    from runcoord.cli.as_scenario import scenario_text
+
+    text = scenario_text(seen)
+    if session.json:
+        session.output.document({"run": seen.run.run_id, "scenario": text})
+    else:
+        session.output.exact(text)
 
 
 def _tell_result(session: Session, coordinator: Coordinator, run_id: str) -> None:

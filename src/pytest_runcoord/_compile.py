@@ -130,6 +130,8 @@ class Compiler:
             entry = entries.get(name)
             if entry is not None:
                 args[name] = argument.kind.parse(entry, scope)
+                if argument.needs:
+                    scope.need_stated(argument.needed(args[name]), entry)
                 seen += 1
             elif argument.required:
                 self._check_keys(word, entries)
@@ -147,6 +149,8 @@ class Compiler:
             entry = entries.get(argument.name)
             if entry is not None:
                 options[argument.name] = argument.kind.parse(entry, self.scope)
+                if argument.needs:
+                    self.scope.need_stated(argument.needed(options[argument.name]), entry)
         if seen + len(options) != len(entries):
             self._check_keys(word, entries)
         return options
@@ -166,6 +170,8 @@ class Compiler:
                 f"write {_forms_of(word)}",
             )
         args[argument.name] = argument.kind.parse(body, scope)
+        if argument.needs:
+            scope.need_stated(argument.needed(args[argument.name]), body)
         for other in word.required:
             if other is not argument:
                 position = Position(scope.path, line, column)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping as MappingOf
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from ._kinds import Count, Kind, Moment, Schema
 from ._limits import MAX_LIST
 from ._nodes import ListNode, MappingNode, Node, shape
 from ._positions import ScenarioError, did_you_mean, shown
 from ._scope import Scope, Vocabulary
+
+Needs: TypeAlias = MappingOf[Any, str]
+"""The capability that a value needs, by value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +93,9 @@ class Argument:
 
     Absent it takes its ``default``, unless it is ``required``. A word may have one ``shorthand``: the
     argument that a value written directly after the word fills, ``crash: gw1`` for ``crash: {owner: gw1}``.
+
+    A scenario that states it needs the capability ``needs``; where that is a mapping, only one that states
+    one of its keys as the value.
     """
 
     name: str
@@ -97,6 +104,32 @@ class Argument:
     required: bool = False
     default: Any = None
     shorthand: bool = False
+    needs: str | Needs = ""
+
+    def needed(self, value: Any) -> str:
+        """The capability that a scenario needs which states this value; empty where that is none."""
+        return self.needs if isinstance(self.needs, str) else self.needs.get(value, "")
+
+    def all_needs(self) -> tuple[str, ...]:
+        """Every capability that some value of it needs, each once, in order."""
+        if isinstance(self.needs, str):
+            return (self.needs,) if self.needs else ()
+        return tuple(dict.fromkeys(self.needs.values()))
+
+    def described(self) -> str:
+        """What it means, and what stating it needs, as an editor shows it."""
+        needs = self.says_needs()
+        return f"{self.says} ({needs})" if needs else self.says
+
+    def says_needs(self, mark: str = "") -> str:
+        """What stating it needs, in words; each name between marks. Empty where nothing is needed."""
+        if isinstance(self.needs, str):
+            return f"needs {mark}{self.needs}{mark}" if self.needs else ""
+        by_need = {each: [v for v, need in self.needs.items() if need == each] for each in self.all_needs()}
+        return ", ".join(
+            f"{' or '.join(f'{mark}{value}{mark}' for value in values)} needs {mark}{each}{mark}"
+            for each, values in by_need.items()
+        )
 
 
 class Record(Kind):
@@ -119,6 +152,8 @@ class Record(Kind):
             found = node.entries.get(name)
             if found is not None:
                 values[name] = argument.kind.parse(found, scope)
+                if argument.needs:
+                    scope.need_stated(argument.needed(values[name]), found)
             elif argument.required:
                 raise scope.wrong(node, f"'{name}' is missing", f"add {name}: {argument.kind.describe()}")
             else:
@@ -131,7 +166,7 @@ class Record(Kind):
             "additionalProperties": False,
             "required": [name for name, argument in self.arguments.items() if argument.required],
             "properties": {
-                name: {"description": argument.says, **argument.kind.schema(vocabulary)}
+                name: {"description": argument.described(), **argument.kind.schema(vocabulary)}
                 for name, argument in self.arguments.items()
             },
         }
@@ -158,10 +193,11 @@ class Either(Kind):
         for kind in fitting[:-1]:
             # What a kind introduced before it failed is forgotten with it.
             names = {space: dict(known) for space, known in scope.names.items()}
+            needed = dict(scope.capabilities)
             try:
                 return kind.parse(node, scope)
             except ScenarioError:
-                scope.names = names
+                scope.names, scope.capabilities = names, needed
         if not fitting:
             raise scope.misfit(node, self.describe(), f"write {self.describe()}")
         try:

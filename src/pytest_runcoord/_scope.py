@@ -71,6 +71,11 @@ class Scope:
         if capability in self.vocabulary.capabilities:
             self.capabilities.setdefault(capability, self.at(node))
 
+    def need_stated(self, capability: str, node: Node) -> None:
+        """Note that the scenario needs a capability because it states a key; empty: it needs none for it."""
+        if capability and capability not in self.capabilities:
+            self.capabilities[capability] = self.at_key(node)
+
     def at(self, node: Node) -> Position:
         """The position of a value."""
         return Position(self.path, node.line, node.column)

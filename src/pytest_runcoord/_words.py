@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -110,6 +110,22 @@ def check_arguments(
             f"{what}: the shorthand '{shorthands[0].name}' is a mapping, which would be read as arguments; "
             "declare the word with 'value' instead"
         )
+
+
+def needed_within(kind: Kind) -> Iterator[str]:
+    """Every capability that something stated inside of a value of this kind needs."""
+    if isinstance(kind, ListOf):
+        yield from needed_within(kind.kind)
+    elif isinstance(kind, Mapping):
+        yield from needed_within(kind.names)
+        yield from needed_within(kind.kind)
+    elif isinstance(kind, Either):
+        for each in kind.kinds:
+            yield from needed_within(each)
+    elif isinstance(kind, Record):
+        for argument in kind.arguments.values():
+            yield from argument.all_needs()
+            yield from needed_within(argument.kind)
 
 
 def introduces(kind: Kind, space: str) -> bool:

@@ -35,7 +35,8 @@ def reference_page(registry: Registry) -> str:
         *_list("Refusals", "What a step may name as `refused`.", registry.refusals),
         *_list(
             "Capabilities",
-            "What a subject may lack; a scenario that needs it is then skipped.",
+            "What a subject may lack; a scenario that needs it, by a word, an argument or a value that it "
+            "states, is then skipped by that name.",
             registry.capabilities,
         ),
     ]
@@ -152,7 +153,9 @@ def _argument_row(argument: Argument) -> list[str]:
         else f"`{_value(argument.default, argument.kind)}`"
     )
     direct = " *(direct)*" if argument.shorthand else ""
-    return [f"`{argument.name}`{direct}", argument.says, argument.kind.describe(), default]
+    needs = argument.says_needs("`")
+    says = f"{argument.says} ({needs})" if needs else argument.says
+    return [f"`{argument.name}`{direct}", says, argument.kind.describe(), default]
 
 
 def _value(value: object, kind: Kind) -> str:

@@ -142,7 +142,7 @@ def _body(word: Word, registry: Registry) -> Schema:
 def _short(argument: Argument, registry: Registry) -> Schema:
     # A mapping after a word is always its arguments, and nothing after it is an omission.
     return {
-        "description": argument.says,
+        "description": argument.described(),
         "allOf": [argument.kind.schema(registry), {"not": {"type": ["object", "null"]}}],
     }
 
@@ -163,7 +163,7 @@ def _arguments(word: Word, registry: Registry) -> Schema:
 
 
 def _argument(argument: Argument, registry: Registry) -> Schema:
-    fragment = _described(argument.says, argument.kind.schema(registry))
+    fragment = _described(argument.described(), argument.kind.schema(registry))
     default: Any = argument.default
     return (
         fragment

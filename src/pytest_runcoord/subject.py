@@ -20,22 +20,47 @@ from pytest_runcoord.probed_ports import BoundedByWorld, Probe
 from runcoord.ports import BadRow, Clock, Counters, Deadline, Homes, Launcher, Processes, Sleeper
 
 CAPABILITIES: dict[str, str] = {
-    "runs": "submit, claim, start and complete runs",
-    "leases": "renew, re-acquire and release leases",
-    "progress": "record progress and notes of a running run",
+    "runs": "submit runs, claim them and complete them; claiming may be starting",
+    "claim-next": "hand out whichever run is next, in the order of their submission",
+    "starting": "a claim and the beginning of the work are two steps, and only what began can be interrupted",
+    "leases": "a claim holds for a length of time, which can be renewed, and expires by itself",
+    "late-completion": "an owner whose lease ran out may complete a run that nobody took, and that is noted",
+    "reacquire": "take an expired lease again, if nobody else did",
+    "release": "give a claimed run back, whose work has not begun",
+    "epochs": "number the acquisitions of each run, rising, and check the number at every write",
+    "owners": "say who acquired a run last",
+    "outcomes": "end a run as failed, or in another way than completed",
+    "results": "keep the result of a run",
+    "errors": "keep the error of a run, and say why one was interrupted",
+    "keys": "know a repeated submission by its run or its idempotency key, and make ids of new runs",
+    "descriptions": "keep what a run is in words: its task, its agent, what it belongs to",
+    "groups": "sum up the ends of a group of runs in one event",
+    "bounds": "cut long texts at a limit, and say that they were cut",
+    "progress": "record progress of a running run",
+    "notes": "write events of a run while it works",
     "stop": "stop a run durably",
-    "retry": "retry a run as a new, linked one",
-    "recovery": "end runs whose owner is gone, by a sweep",
-    "outbox": "deliver events, and answer single attempts",
+    "retry": "retry a run as a new, linked one, with the same inputs",
+    "automatic-retry": "retry interrupted runs by itself, within a budget, and count the interruptions",
+    "recovery": "deal with runs whose owner is gone, by a sweep: they end, or can be claimed again",
+    "interruption": "a run whose owner died after it began ends as interrupted, and never begins again",
+    "outbox": "write the end of a run as an event with it, and deliver it to a destination",
+    "event-bodies": "the body of an event is JSON with the documented fields",
+    "attempts": "answer single attempts of a delivery: accepted, not now, refused",
+    "replay": "send a held event again",
+    "digests": "tell an operator which events are held",
+    "reports": "sweeps, submissions, stops and refusals answer with what they did and found",
+    "counters": "count the rows that are written",
+    "pruning": "remove finished, delivered runs of an age",
     "executor": "hold a lease for real work, with a heartbeat",
     "maintenance": "one start call, and timers that sweep and deliver",
-    "processes": "record processes of a run, start and end trees of them, through the world's table",
+    "processes": "record processes of a run, and deal with them in recovery",
+    "launching": "start and end trees of processes through the world's launcher",
     "supervision": "run commands as runs, step by step: guarded, recorded, watched over, ended",
     "import": "turn run folders into runs, route their events, read their results",
     "ownership": "give files of the scenario to another user, which only root can",
     "threads": "make calls through a helper with a bound",
     "ports": "reach the store through the world's port, so that a crash inside a step is honest",
-    "sqlite": "keep everything in one SQLite file",
+    "sqlite": "keep everything in one SQLite file, as the reference does",
 }
 
 
@@ -53,10 +78,10 @@ class RunSeen:
 
     run_id: str
     state: str
-    outcome: str | None
-    epoch: int
-    owner: str
-    lease: Deadline | None
+    outcome: str | None = None
+    epoch: int = 0
+    owner: str = ""
+    lease: Deadline | None = None
     stop_requested: bool = False
     result: str = ""
     error: str = ""
@@ -101,12 +126,12 @@ class EventSeen:
 
     event_id: str
     run_id: str
-    kind: str
-    state: str
-    destination: str
-    attempt: int
-    body: str
-    reason: str
+    kind: str = "run.finished"
+    state: str = "pending"
+    destination: str = ""
+    attempt: int = 0
+    body: str = ""
+    reason: str = ""
     due: Deadline | None = None
     told: bool = False
     """Held, and the operator was told."""

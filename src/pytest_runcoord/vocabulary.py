@@ -45,7 +45,7 @@ raises :class:`VocabularyError`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from types import MappingProxyType
 from typing import Any, TypeVar
 
@@ -75,6 +75,7 @@ from ._words import (
     check_name,
     from_where,
     introduces,
+    needed_within,
 )
 
 __all__ = [
@@ -250,6 +251,17 @@ class Registry:
 
     # --- checks at registration -------------------------------------------------------------------
 
+    @staticmethod
+    def _needed(capability: str | None, arguments: tuple[Argument, ...], value: Kind | None) -> Iterator[str]:
+        """Every capability that a word or something in it needs."""
+        if capability is not None:
+            yield capability
+        for argument in arguments:
+            yield from argument.all_needs()
+            yield from needed_within(argument.kind)
+        if value is not None:
+            yield from needed_within(value)
+
     def _add(self, what: str, table: dict[str, Any], name: str, says: str, entry: Any) -> None:
         check_name(what, name)
         if not says.strip():
@@ -276,11 +288,12 @@ class Registry:
         for given, text in (("says", says), ("group", group)):
             if not text.strip():
                 raise VocabularyError(f"{what}: '{given}' is empty")
-        if capability is not None and capability not in self._capabilities:
-            raise VocabularyError(
-                f"{what}: capability '{capability}' is not registered; "
-                f"{did_you_mean(capability, self._capabilities, 'register it first')}"
-            )
+        for each in self._needed(capability, arguments, value):
+            if each not in self._capabilities:
+                raise VocabularyError(
+                    f"{what}: capability '{each}' is not registered; "
+                    f"{did_you_mean(each, self._capabilities, 'register it first')}"
+                )
         unknown = [each for each in options if each not in self._options]
         if unknown:
             raise VocabularyError(

@@ -33,6 +33,11 @@ STATES = {
 }
 
 
+STATE_NEEDS = {"claimed": "starting"}
+OUTCOME_NEEDS = {"failed": "outcomes", "stopped": "stop", "interrupted": "interruption"}
+"""What a subject must be able to, of which one of these states or outcomes is expected."""
+
+
 def register(registry: Registry) -> None:
     """Register the expectations."""
     _register_runs(registry)
@@ -42,19 +47,29 @@ def register(registry: Registry) -> None:
 
 
 RUN_FIELDS = (
-    Argument("state", Choice(STATES), "where it is in its life"),
-    Argument("outcome", Choice({**OUTCOMES, "none": "it has not ended"}), "how it ended"),
-    Argument("epoch", Count(0, 1_000_000), "its epoch"),
-    Argument("owner", Name("owner"), "who acquired it last"),
-    Argument("error", BIG_TEXT, "a part of its error"),
-    Argument("result", BIG_TEXT, "its result"),
-    Argument("late", Flag(), "whether it was completed after its lease had run out"),
-    Argument("stop_requested", Flag(), "whether a stop is noted on it"),
-    Argument("progress", Text(may_be_empty=True), "its latest progress"),
-    Argument("result_truncated", Flag(), "whether its result was cut at the limit"),
-    Argument("interruptions", Count(0, 1_000), "interruptions along its line before it"),
-    Argument("retry_of", Name("run", free=True), "the run that it retries"),
-    Argument("inputs_of", Name("run"), "the run whose inputs it has too"),
+    Argument("state", Choice(STATES), "where it is in its life", needs=STATE_NEEDS),
+    Argument(
+        "outcome",
+        Choice({**OUTCOMES, "none": "it has not ended"}),
+        "how it ended",
+        needs=OUTCOME_NEEDS,
+    ),
+    Argument("epoch", Count(0, 1_000_000), "its epoch", needs="epochs"),
+    Argument("owner", Name("owner"), "who acquired it last", needs="owners"),
+    Argument("error", BIG_TEXT, "a part of its error", needs="errors"),
+    Argument("result", BIG_TEXT, "its result", needs="results"),
+    Argument("late", Flag(), "whether it was completed after its lease had run out", needs="late-completion"),
+    Argument("stop_requested", Flag(), "whether a stop is noted on it", needs="stop"),
+    Argument("progress", Text(may_be_empty=True), "its latest progress", needs="progress"),
+    Argument("result_truncated", Flag(), "whether its result was cut at the limit", needs="bounds"),
+    Argument(
+        "interruptions",
+        Count(0, 1_000),
+        "interruptions along its line before it",
+        needs="automatic-retry",
+    ),
+    Argument("retry_of", Name("run", free=True), "the run that it retries", needs="retry"),
+    Argument("inputs_of", Name("run"), "the run whose inputs it has too", needs="retry"),
     Argument("claimable", Flag(), "whether anybody may claim it now"),
 )
 
@@ -95,6 +110,7 @@ def _register_sets(registry: Registry) -> None:
         "line",
         group="runs",
         says="The line of retries that began with a run: how long it is, and its newest run.",
+        capability="retry",
         arguments=(
             Argument("of", Name("run"), "the first run", required=True, shorthand=True),
             Argument("runs", Count(1, 10_000), "how many runs are in it"),
@@ -118,8 +134,8 @@ def _register_sets(registry: Registry) -> None:
         says="How many runs there are, at all or in one state.",
         arguments=(
             Argument("count", Count(0, 1_000_000), "how many", required=True, shorthand=True),
-            Argument("state", Choice(STATES), "only those in this state"),
-            Argument("outcome", Choice(OUTCOMES), "only those with this outcome"),
+            Argument("state", Choice(STATES), "only those in this state", needs=STATE_NEEDS),
+            Argument("outcome", Choice(OUTCOMES), "only those with this outcome", needs=OUTCOME_NEEDS),
         ),
         key=("state", "outcome"),
         example="runs: {count: 2, outcome: completed}",

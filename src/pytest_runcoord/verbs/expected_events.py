@@ -35,7 +35,8 @@ KINDS = {
 }
 
 
-KIND = Argument("kind", Choice(KINDS), "which kind of event", default="run.finished")
+KIND_NEEDS = {"run.note": "notes", "group.finished": "groups", "held.digest": "digests"}
+KIND = Argument("kind", Choice(KINDS), "which kind of event", default="run.finished", needs=KIND_NEEDS)
 ABOUT = Argument("run", Name("run"), "whose event; any run's otherwise")
 
 
@@ -51,6 +52,7 @@ def _register_delivered(registry: Registry) -> None:
         "delivered",
         group="outbox",
         says="What a destination received: how often it acted, how many copies came, what they say.",
+        capability="outbox",
         arguments=(
             ABOUT,
             Argument("to", Name("destination"), "the destination", required=True),
@@ -58,8 +60,10 @@ def _register_delivered(registry: Registry) -> None:
             Argument("count", Count(0, 1_000_000), "events that it acted on, each id once"),
             Argument("copies", Count(0, 1_000_000), "messages that it accepted"),
             Argument("offers", Count(0, 1_000_000), "messages that it was offered"),
-            Argument("has", Json(), "fields that the newest body has, with their values"),
-            Argument("keys", ListOf(Text()), "keys that the newest body has"),
+            Argument(
+                "has", Json(), "fields that the newest body has, with their values", needs="event-bodies"
+            ),
+            Argument("keys", ListOf(Text()), "keys that the newest body has", needs="event-bodies"),
         ),
         key=("run", "to", "kind"),
         example="delivered: {run: r1, to: chat, count: 1, has: {outcome: interrupted}}",
@@ -89,15 +93,16 @@ def _register_outbox(registry: Registry) -> None:
         "event",
         group="outbox",
         says="What an event looks like in the outbox.",
+        capability="outbox",
         arguments=(
             Argument("run", Name("run"), "whose event", required=True, shorthand=True),
             KIND,
             Argument("state", Choice({**EVENT_STATES, "none": "there is no such event"}), "where it is"),
-            Argument("attempt", Count(0, 1_000_000), "number of its newest attempt"),
+            Argument("attempt", Count(0, 1_000_000), "number of its newest attempt", needs="attempts"),
             Argument("destination", Name("destination"), "where it goes"),
             Argument("reason", Text(), "a part of the reason it waits or is held"),
-            Argument("has", Json(), "fields that its body has, with their values"),
-            Argument("keys", ListOf(Text()), "keys that its body has"),
+            Argument("has", Json(), "fields that its body has, with their values", needs="event-bodies"),
+            Argument("keys", ListOf(Text()), "keys that its body has", needs="event-bodies"),
         ),
         key=("run", "kind"),
         example="event: {run: r1, state: held, reason: no destination}",
@@ -119,10 +124,11 @@ def _register_outbox(registry: Registry) -> None:
         "events",
         group="outbox",
         says="How many events there are, at all or in one state.",
+        capability="outbox",
         arguments=(
             Argument("count", Count(0, 1_000_000), "how many", required=True, shorthand=True),
             Argument("state", Choice(EVENT_STATES), "only those in this state"),
-            Argument("kind", Choice(KINDS), "only those of this kind"),
+            Argument("kind", Choice(KINDS), "only those of this kind", needs=KIND_NEEDS),
         ),
         key=("state", "kind"),
         example="events: {count: 0, state: held}",
@@ -147,6 +153,7 @@ def _register_copies(registry: Registry) -> None:
         "events_alike",
         group="outbox",
         says="The terminal events of several runs have the same keys, whoever wrote them.",
+        capability="event-bodies",
         value=ListOf(Name("run"), min=2),
         example="events_alike: [r1, r2]",
     )

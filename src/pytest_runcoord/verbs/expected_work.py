@@ -33,6 +33,12 @@ REPORTS = {
 }
 
 
+ANSWER_NEEDS = dict.fromkeys(
+    ("submit", "retry", "stop", "complete", "recover", "startup", "deliver", "finish"), "reports"
+)
+"""Verbs that a simple coordinator answers with nothing; claims name the run that they gave."""
+
+
 def register(registry: Registry) -> None:
     """Register the expectations about work."""
     _register_holders(registry)
@@ -48,7 +54,7 @@ def _register_holders(registry: Registry) -> None:
         arguments=(
             Argument("handle", Name("handle"), "the execution", required=True, shorthand=True),
             Argument("hold", Choice(HOLDS), "whether effects go on"),
-            Argument("epoch", Count(0, 1_000_000), "the epoch of its lease"),
+            Argument("epoch", Count(0, 1_000_000), "the epoch of its lease", needs="epochs"),
             Argument("stop_requested", Flag(), "whether it knows of a stop"),
             Argument("reported", ListOf(Choice(REPORTS)), "reports that it made, among others"),
             Argument("never_reported", ListOf(Choice(REPORTS)), "reports that it did not make"),
@@ -79,7 +85,7 @@ def _register_holders(registry: Registry) -> None:
         group="work",
         says="What the latest call of a verb answered; of a refusal its name, as refused, and its details.",
         arguments=(
-            Argument("of", Text(max_length=40), "the verb", required=True),
+            Argument("of", Text(max_length=40), "the verb", required=True, needs=ANSWER_NEEDS),
             Argument("has", Json(), "fields of the answer, with their values", required=True),
         ),
         example="answer: {of: recover, has: {interrupted: 1}}",
@@ -140,6 +146,7 @@ def _register_effort(registry: Registry) -> None:
         "rows",
         group="work",
         says="How many rows were written during the step before, by all owners.",
+        capability="counters",
         arguments=(
             Argument("most", Count(0, 10_000_000), "not more than this", required=True, shorthand=True),
         ),

@@ -50,12 +50,24 @@ def register(registry: Registry) -> None:
         group="coordinator",
         says="Settings of every coordinator that is opened; what is not named has its documented default.",
         arguments=(
-            Argument("lease", LeaseLength(), "length of a lease"),
-            Argument("renew", Duration(), "interval between renewals"),
-            Argument("sweep", Duration(), "interval between sweeps"),
-            Argument("operator", Name("destination"), "destination of digests about held events"),
-            Argument("interruption_budget", Count(0, 1_000), "automatic retries after interruptions"),
-            Argument("prune_after", Duration(), "age at which finished, delivered runs are removed"),
+            Argument("lease", LeaseLength(), "length of a lease", needs="leases"),
+            Argument("renew", Duration(), "interval between renewals", needs="executor"),
+            Argument("sweep", Duration(), "interval between sweeps", needs="maintenance"),
+            Argument(
+                "operator", Name("destination"), "destination of digests about held events", needs="digests"
+            ),
+            Argument(
+                "interruption_budget",
+                Count(0, 1_000),
+                "automatic retries after interruptions",
+                needs="automatic-retry",
+            ),
+            Argument(
+                "prune_after",
+                Duration(),
+                "age at which finished, delivered runs are removed",
+                needs="pruning",
+            ),
         ),
         example="settings: {operator: ops, prune_after: 7d}",
     )

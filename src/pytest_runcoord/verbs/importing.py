@@ -20,6 +20,7 @@ IMPORTS = Argument(
     "imports",
     Record(IN, *HOW),
     "the home that it imports by itself, in each of its sweeps; also when restarted",
+    needs="import",
 )
 """An argument of 'open'."""
 

@@ -38,7 +38,13 @@ def _register_starting(registry: Registry) -> None:
             NEW_PROCESS,
             *WORDS,
             CHILDREN,
-            Argument("shim", SHIM, "started behind a gate by a shim, of this name", default=False),
+            Argument(
+                "shim",
+                SHIM,
+                "started behind a gate by a shim, of this name",
+                default=False,
+                needs="launching",
+            ),
             Argument("recorded", Flag(), "whether the owner comes to record it", default=True),
             Argument("hidden", Flag(), "its identity cannot be read", default=False),
             Argument("under", Name("process"), "a process of another run that starts it: a run in a run"),
@@ -156,7 +162,7 @@ def _register_ending(registry: Registry) -> None:
         group="processes",
         says="The owner ends the tree that it spawned with 'shim', and records the report; with 'outcome' "
         "the end too.",
-        capability="processes",
+        capability="launching",
         arguments=(
             HELD_RUN,
             GRACE,

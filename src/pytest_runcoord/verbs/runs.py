@@ -18,12 +18,12 @@ OUTCOMES = {
 }
 RUN = Argument("run", Name("run"), "which run", required=True, shorthand=True)
 HELD_RUN = Argument("run", Name("run"), "which run; not needed with 'with'", shorthand=True)
-LEASE = Argument("lease", LeaseLength(), "length of the lease; the setting otherwise")
+LEASE = Argument("lease", LeaseLength(), "length of the lease; the setting otherwise", needs="leases")
 ENDING = (
     HELD_RUN,
-    Argument("outcome", Choice(OUTCOMES), "how it ended", default="completed"),
-    Argument("result", BIG_TEXT, "its result"),
-    Argument("error", BIG_TEXT, "its error"),
+    Argument("outcome", Choice(OUTCOMES), "how it ended", default="completed", needs="outcomes"),
+    Argument("result", BIG_TEXT, "its result", needs="results"),
+    Argument("error", BIG_TEXT, "its error", needs="errors"),
 )
 """Arguments of the verbs that end a run."""
 ASKED = ("by", "refused", "crash_at")
@@ -31,19 +31,28 @@ HELD = ("by", "with", "refused", "crash_at")
 
 SUBMITTED = (
     Argument("run", Name("run", defines=True), "its id", required=True, shorthand=True),
-    Argument("destination", Name("destination"), "where its events go; nowhere otherwise"),
+    Argument("destination", Name("destination"), "where its events go; nowhere otherwise", needs="outbox"),
     Argument("payload", Json(), "its inputs"),
-    Argument("key", Name("key", free=True), "idempotency key; the run's id otherwise"),
-    Argument("task", BIG_TEXT, "what it is, in words"),
-    Argument("agent", BIG_TEXT, "who does it"),
-    Argument("conversation_key", BIG_TEXT, "what it belongs to"),
-    Argument("group", Name("group", free=True), "the group that it is summed up with"),
-    Argument("group_size", Count(1, 10_000), "how many members the group has"),
-    Argument("interruption_budget", Count(0, 1_000), "automatic retries after interruptions"),
+    Argument("key", Name("key", free=True), "idempotency key; the run's id otherwise", needs="keys"),
+    Argument("task", BIG_TEXT, "what it is, in words", needs="descriptions"),
+    Argument("agent", BIG_TEXT, "who does it", needs="descriptions"),
+    Argument("conversation_key", BIG_TEXT, "what it belongs to", needs="descriptions"),
+    Argument("group", Name("group", free=True), "the group that it is summed up with", needs="groups"),
+    Argument("group_size", Count(1, 10_000), "how many members the group has", needs="groups"),
+    Argument(
+        "interruption_budget",
+        Count(0, 1_000),
+        "automatic retries after interruptions",
+        needs="automatic-retry",
+    ),
 )
 
 MADE_ID = Argument(
-    "made_id", Flag(), "the coordinator makes the id; a new run gets the one named here", default=False
+    "made_id",
+    Flag(),
+    "the coordinator makes the id; a new run gets the one named here",
+    default=False,
+    needs="keys",
 )
 
 
@@ -150,7 +159,7 @@ def _register_owning(registry: Registry) -> None:
         "claim_next",
         group="leases",
         says="An owner acquires the oldest run that can be claimed, if there is one.",
-        capability="runs",
+        capability="claim-next",
         arguments=(LEASE,),
         options=("by", "as", "refused", "crash_at"),
         example="claim_next: {by: gw1, as: next}",
@@ -183,10 +192,10 @@ def _register_owning(registry: Registry) -> None:
     with_lease(
         "reacquire",
         "An expired lease is taken again, if nobody acquired the run since. 'as' keeps the older handle.",
-        "leases",
+        "reacquire",
         options=(*HELD, "as"),
     )
-    with_lease("release", "A run whose work has not begun is given back.", "leases")
+    with_lease("release", "A run whose work has not begun is given back.", "release")
     with_lease(
         "progress",
         "Progress of the work is recorded.",
@@ -196,7 +205,7 @@ def _register_owning(registry: Registry) -> None:
     with_lease(
         "publish",
         "The owner writes an event to the run's destination while the work goes on.",
-        "progress",
+        "notes",
         Argument("body", Json(), "its content", default="note"),
     )
 

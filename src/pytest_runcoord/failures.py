@@ -72,8 +72,9 @@ def describe(error: BaseException) -> StepFailed:
             FailureKind.SUBJECT,
             error.verb,
             str(error),
-            expected="an answer or a refusal",
-            seen=repr(error.error),
+            expected=error.expected,
+            seen="" if error.error is None else repr(error.error),
+            remedy=error.remedy,
         )
     if isinstance(error, NeverReturns):
         return StepFailed(

@@ -6,7 +6,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -52,21 +52,23 @@ def run_variant(
     *,
     subject: Subject | None = None,
     attach: Callable[[World], None] | None = None,
+    around: Callable[[Subject], Subject] | None = None,
 ) -> RunResult:
     """Run one variant on ``subject`` (the reference, when none is given). Never raises for a failure of the
     scenario, of the subject, or of the harness: each is in the result.
 
     ``attach`` is given the world before its first step, to follow what happens; not for a variant that is
-    skipped at once."""
+    skipped at once. ``around`` is given the subject, also the reference, and gives what runs instead."""
     began = _now()
     choices = {name: str(value) for name, value in variant.choices.items()}
     result = RunResult(scenario.name, variant.name, Verdict.UNKNOWN, choices=choices)
-    real = choices.get("tier") == "real"
-    if real and (subject is not None or choices.get("store", "default") != "default"):
-        result.verdict = Verdict.SKIPPED
-        result.skipped = "the real tier runs the reference on its default store"
+    reason = _senseless(choices, foreign=subject is not None)
+    if reason:
+        result.verdict, result.skipped = Verdict.SKIPPED, reason
         return result
-    subject = subject or _reference(choices)
+    subject = _reference(choices) if subject is None else _guarded(subject)
+    if around is not None:
+        subject = around(subject)
     missing = sorted(name for name in scenario.needs if name not in subject.capabilities)
     if missing:
         result.verdict, result.missing = Verdict.SKIPPED, tuple(missing)
@@ -87,6 +89,22 @@ def _remove(directory: Path) -> None:
         directory.rmdir()
     except OSError:  # something was left in it, as by every store in a file
         shutil.rmtree(directory, ignore_errors=True)
+
+
+def _senseless(choices: Mapping[str, str], *, foreign: bool) -> str:
+    """Why a variant with these choices cannot be run at all; empty if it can."""
+    store = choices.get("store", "default")
+    if choices.get("tier") == "real" and (foreign or store != "default"):
+        return "the real tier runs the reference on its default store"
+    if foreign and store != "default":
+        return f"the store {store!r} is one of the reference; a subject keeps its own"
+    return ""
+
+
+def _guarded(subject: Subject) -> Subject:
+    from pytest_runcoord.subjects.guarded import Guarded
+
+    return Guarded(subject)
 
 
 def _reference(choices: dict[str, str]) -> Subject:
@@ -161,7 +179,10 @@ class _Run:
             result.exercised = self._watch.exercised()
             result.moments = {name: count for name, count in self._world.moments.items() if name}
             if result.failure is not None:
+                from pytest_runcoord.picture.recording import drawn
+
                 result.history = self._world.history.lines()
+                result.picture = drawn(self._world, result)
             self._world.end()
 
     # --- steps ---
@@ -297,7 +318,7 @@ class _Run:
                 world.sweep(healer, "recover")
             if not self._watch.was_exercised(IdleIsFree):
                 world.sweep(healer, "recover")
-            if "runs" in self._subject.capabilities:
+            if "claim-next" in self._subject.capabilities:
                 world.given_out = self._claimed(healer)
         self._watch.end()
 

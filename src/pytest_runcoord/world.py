@@ -30,6 +30,7 @@ from pytest_runcoord.world_errors import (
     MomentMissed,
     ScenarioMistake,
     SubjectFault,
+    classified,
 )
 from pytest_runcoord.world_plan import WorldPlan
 from pytest_runcoord.world_ports import subject_world
@@ -68,7 +69,8 @@ class World(Surroundings):
         """What counts the work of an incarnation, each object once: openers may share one."""
         self._uncounted = False
         self.changed = True
-        self._announced = "ports" in subject.capabilities  # every write is seen at a port
+        self._announced = getattr(subject, "announces_writes", "ports" in subject.capabilities)
+        """Every write is seen at a port."""
         self.changes = Changes(self.history, self._recall, self._look_again)
         self.given_out: set[str] | None = None
         """Runs that were given, after the faults stopped, to one who claimed until nothing was left."""
@@ -109,7 +111,7 @@ class World(Surroundings):
             incarnation.process = self.process_of(self, incarnation)
         except Exception as error:
             self.history.end(entry, "failed")
-            raise self._classified("open", error) from error
+            raise classified(self.subject, "open", error) from error
         self.owners[owner] = incarnation
         self.incarnations.append(incarnation)
         counters = incarnation.process.counters()
@@ -197,16 +199,16 @@ class World(Surroundings):
             status = "unknown"
             raise
         except Exception as error:
-            classified = self._classified(verb, error)
-            if isinstance(classified, Denied):
-                status = "refused" if classified.happened is Happened.NO else "unknown"
-                entry.data["code"] = classified.code
+            denied = classified(self.subject, verb, error)
+            if isinstance(denied, Denied):
+                status = "refused" if denied.happened is Happened.NO else "unknown"
+                entry.data["code"] = denied.code
                 details = error.details if isinstance(error, RuncoordError) else {}
-                happened = classified.happened.value
-                self.answers[verb] = {**details, "refused": classified.code, "happened": happened}
+                happened = denied.happened.value
+                self.answers[verb] = {**details, "refused": denied.code, "happened": happened}
                 if status == "refused":
                     self.changes.note(entry, known)
-            raise classified from error
+            raise denied from error
         else:
             status = "ok"
             entry.data.update(values)
@@ -228,13 +230,6 @@ class World(Surroundings):
 
     def _in_call(self, incarnation: Incarnation) -> bool:
         return any(other is incarnation for other in self._calls)
-
-    def _classified(self, verb: str, error: Exception) -> Exception:
-        code = self.subject.refusal(error)
-        if code is None:
-            return SubjectFault(verb, error)
-        happened = error.happened if isinstance(error, RuncoordError) else Happened.NO
-        return Denied(code, error, happened)
 
     def sweep(
         self, incarnation: Incarnation, verb: str, args: Mapping[str, Any] | None = None, **said: Any
@@ -285,6 +280,8 @@ class World(Surroundings):
             timed.timer.tick()
         except Crashed:
             pass
+        except SubjectFault:
+            raise
         except Exception as error:
             raise SubjectFault(f"the timer {timed.name!r} of {incarnation.owner}", error) from error
         finally:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 from runcoord.errors import Happened
 
 
@@ -35,11 +37,39 @@ class Denied(Exception):
 
 
 class SubjectFault(Exception):
-    """The subject raised what is neither a refusal nor a store error."""
+    """The subject did what it must not: raised what is no refusal, gave nonsense, did not return, left
+    something behind. ``problem`` says what, unless it is ``error``, which it raised."""
 
-    def __init__(self, verb: str, error: BaseException) -> None:
-        super().__init__(f"{verb} raised {type(error).__name__}: {error}")
-        self.verb, self.error = verb, error
+    def __init__(
+        self,
+        verb: str,
+        error: BaseException | None = None,
+        *,
+        subject: str = "",
+        problem: str = "",
+        expected: str = "an answer or a refusal",
+        remedy: str = "",
+    ) -> None:
+        problem = problem or f"raised {type(error).__name__}: {error}"
+        super().__init__(f"the subject {subject}: {verb}: {problem}" if subject else f"{verb} {problem}")
+        self.verb, self.error, self.expected, self.remedy = verb, error, expected, remedy
+
+
+class Refusing(Protocol):
+    """What knows a subject's refusals."""
+
+    def refusal(self, error: BaseException) -> str | None: ...
+
+
+def classified(subject: Refusing, verb: str, error: Exception) -> Exception:
+    """What an error is that a verb of the subject raised: its refusal, or its fault."""
+    if isinstance(error, SubjectFault):
+        return error
+    code = subject.refusal(error)
+    if code is None:
+        return SubjectFault(verb, error)
+    happened = getattr(error, "happened", None)
+    return Denied(code, error, happened if isinstance(happened, Happened) else Happened.NO)
 
 
 class FailedMeanwhile(BaseException):

@@ -119,6 +119,10 @@ def handle_name(step: Step, incarnation: Incarnation, kind: str) -> str:
     )
 
 
+SAYS_WHAT_IT_IS = ("epoch", "run", "attempt", "event")
+"""Values of an answer, one of which at least is there when something was acquired."""
+
+
 def ask(
     world: World,
     step: Step,
@@ -132,7 +136,7 @@ def ask(
     incarnation = acting(world, step)
     name = handle_name(step, incarnation, acquires) if acquires else ""
     values = world.call(incarnation, verb, args or {}, keep=name, on=step.args.get("run"), **said)
-    if acquires and values.get("epoch", values.get("attempt")) is not None:
+    if acquires and any(values.get(name) is not None for name in SAYS_WHAT_IT_IS):
         keep(world, step, incarnation, acquires, values, name)
     return values
 

@@ -1,0 +1,194 @@
+"""What an author of a subject builds on: :class:`SubjectBase` and :class:`SessionBase`."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Collection, Mapping
+from functools import cache
+from typing import Any, ClassVar
+
+from pytest_runcoord.subject import Session, Snapshot, SubjectWorld, Timer
+from pytest_runcoord.subjects.answers import answer_of
+from runcoord.errors import Happened
+from runcoord.ports import Counters, Deadline, Instant
+
+CAPABILITY_METHODS: dict[str, tuple[str, ...]] = {
+    "runs": ("submit", "claim", "complete"),
+    "claim-next": ("claim_next",),
+    "starting": ("start",),
+    "leases": ("renew", "claim(lease)"),
+    "reacquire": ("reacquire",),
+    "release": ("release",),
+    "outcomes": ("complete(outcome)",),
+    "results": ("complete(result)",),
+    "errors": ("complete(error)",),
+    "keys": ("submit(key)",),
+    "descriptions": ("submit(task)", "submit(agent)", "submit(conversation_key)"),
+    "groups": ("submit(group)", "submit(group_size)"),
+    "progress": ("progress",),
+    "notes": ("publish",),
+    "stop": ("stop",),
+    "retry": ("retry",),
+    "recovery": ("recover",),
+    "outbox": ("deliver", "submit(destination)"),
+    "attempts": ("dispatch", "acknowledge", "postpone", "refuse"),
+    "replay": ("replay",),
+    "counters": ("counters",),
+    "executor": ("execute", "execute_next", "effect", "finish", "hold"),
+    "maintenance": ("startup",),
+    "processes": ("record_process",),
+    "launching": ("launch", "tear_down"),
+    "supervision": ("supervise", "settle", "interrupt"),
+    "import": ("import_folders", "route", "read_result"),
+    "threads": ("submit_through_thread", "drain_calls"),
+}
+"""What a session must have for a capability, all of it: methods, and arguments that they take. Methods that
+:class:`SessionBase` has count when they are written anew; ``claim`` is also there where ``claim_next`` is.
+Capabilities that are not in this table are promises, which no method shows: ``SubjectBase.promises``."""
+
+
+class Refused(Exception):
+    """What a verb may raise to refuse: ``code`` is a refusal that scenarios can name.
+
+    ``happened``: ``no``, nothing was changed; ``maybe``, it is not known whether anything was, as after a
+    reply that was lost.
+    """
+
+    def __init__(self, code: str, message: str = "", happened: str = "no") -> None:
+        super().__init__(message or code)
+        self.code = code
+        self.happened = Happened(happened)
+
+
+class SessionBase:
+    """One incarnation of a coordinator: a process of it, as far as the scenario is concerned.
+
+    Verbs are further methods, plain or ``async``. What is not there is a missing capability.
+    """
+
+    def __init__(self, owner: str, world: SubjectWorld) -> None:
+        self.owner = owner
+        self.world = world
+
+    # These take anything, so that a verb may be written with the arguments that it needs.
+
+    def claim(self, *args: Any, **kwargs: Any) -> Any:
+        """Acquire ``run``, for ``lease`` seconds. As it is here, for a queue: by ``claim_next``, which must
+        give that run.
+
+        Raises :class:`Refused` as ``not-claimable`` for nothing and for another run, which stays taken: only
+        for scenarios that claim in the order of submission.
+        """
+        run = kwargs.pop("run")
+        answer = answer_of("claim_next", self.claim_next(**kwargs), {})
+        if answer.values["run"] != run:
+            raise Refused("not-claimable", f"{run!r} is not what is next, but {answer.values['run']!r}")
+        return answer
+
+    def claim_next(self, *args: Any, **kwargs: Any) -> Any:
+        """Acquire whichever run is next; None if there is none. To be written, or there is no such verb."""
+        raise NotImplementedError("neither claim nor claim_next is written")
+
+    def start(self, *args: Any, **kwargs: Any) -> Any:
+        """The work begins. Does nothing: a coordinator where claiming is starting leaves it so."""
+
+    def close(self) -> None:
+        """The owner ends in good order. Does nothing, unless it is written."""
+
+    def abandon(self) -> None:
+        """The process died: let go of files and connections without writing anything. Does nothing."""
+
+    def timers(self) -> list[tuple[str, Timer]]:
+        """Timers that run now, by name. None, unless it is written."""
+        return []
+
+    def counters(self) -> Counters | None:
+        """What counts the rows that this incarnation wrote. Nothing, unless it is written."""
+        return None
+
+
+class SubjectBase:
+    """A coordinator under test. At least ``name``, ``session`` and :meth:`snapshot` are to be written."""
+
+    name: str = ""
+    """What reports call it."""
+    version: str = ""
+    """Which revision of it, such as ``litequeue 0.9``; empty if that is not known."""
+    session: type = SessionBase
+    """The class of its sessions, made with ``owner`` and ``world``."""
+    refusals: ClassVar[Mapping[type[BaseException], str]] = {}
+    """Its errors that are refusals, with the harness's name for each. The most specific class counts."""
+    promises: Collection[str] = ()
+    """Capabilities that no method shows, such as ``epochs`` or ``interruption``."""
+    patches_time: bool = False
+    """Whether it reads the time itself; then the world's time is given to it there."""
+
+    @property
+    def capabilities(self) -> frozenset[str]:
+        """What it can be asked for: what the methods of ``session`` show, and ``promises``. A subject may set
+        it otherwise."""
+        return capabilities_of(self.session) | frozenset(self.promises)
+
+    def open(self, owner: str, world: SubjectWorld) -> Session:
+        """Start an incarnation. ``owner`` is unique to this start."""
+        opened: Session = self.session(owner, world)
+        return opened
+
+    def refusal(self, error: BaseException) -> str | None:
+        """The harness's name of a refusal; ``None`` when the error is none."""
+        if isinstance(error, Refused):
+            return error.code
+        return next((self.refusals[kind] for kind in type(error).__mro__ if kind in self.refusals), None)
+
+    def snapshot(self, world: SubjectWorld) -> Snapshot:
+        """What is durable now, read without changing anything."""
+        raise NotImplementedError(f"{type(self).__name__}.snapshot is to be written")
+
+    def finish(self, world: SubjectWorld) -> None:
+        """The scenario is over: let go of what was kept for snapshots. Does nothing, unless it is written."""
+
+
+@cache
+def capabilities_of(session: type) -> frozenset[str]:
+    """What the methods of a session make possible, by :data:`CAPABILITY_METHODS`."""
+    return frozenset(
+        capability
+        for capability, needed in CAPABILITY_METHODS.items()
+        if all(_has(session, each) for each in needed)
+    )
+
+
+def _has(session: type, needed: str) -> bool:
+    name, _, argument = needed.rstrip(")").partition("(")
+    method = getattr(session, name, None)
+    if name == "claim" and method is SessionBase.claim:  # which goes by claim_next
+        return _has(session, needed.replace("claim", "claim_next", 1))
+    if not callable(method) or method is getattr(SessionBase, name, None):
+        return False
+    return not argument or takes(method, argument)
+
+
+def takes(method: Any, name: str) -> bool:
+    """Whether a method can be called with an argument of this name."""
+    try:
+        parameters = inspect.signature(method).parameters.values()
+    except (TypeError, ValueError):
+        return False
+    return any(
+        each.kind is each.VAR_KEYWORD or (each.name == name and each.kind is not each.POSITIONAL_ONLY)
+        for each in parameters
+    )
+
+
+def deadline(world: SubjectWorld, *, wall: float | None = None, seconds: float | None = None) -> Deadline:
+    """When a lease ends, for a snapshot: at a wall time, or ``seconds`` from now.
+
+    A wall time is what most stores have; it is translated to the other clocks as they stand now, so a clock
+    step moves such a lease, as it does in the coordinator itself.
+    """
+    clock = world.clock
+    if (wall is None) == (seconds is None):
+        raise TypeError("deadline() takes either wall or seconds")
+    left = seconds if wall is None else wall - clock.wall()
+    assert left is not None
+    return Deadline.after(Instant(clock.wall(), clock.boottime(), clock.boot_id()), left)

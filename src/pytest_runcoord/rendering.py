@@ -14,6 +14,8 @@ from pytest_runcoord.verdict import Failure, FailureKind, Line, RunResult, Verdi
 
 HISTORY_LINES = 12
 """Lines of history in a report: the step that failed and what led to it fit on half a screen."""
+LAST_HISTORY_LINES = 6
+"""The same of a longer history below a timeline, which shows what led to it."""
 BRIEF_HISTORY_LINES = 4
 """The same with ``--tb=short``."""
 WHOLE_HISTORY_LINES = 2_000
@@ -53,6 +55,7 @@ class FailureText:
     verdict: list[str]
     """Expected, seen, what to do."""
     history: list[str]
+    """A lane for everybody and a row for what happened, then the last of it with every detail."""
     rerun: list[str]
 
     def lines(self) -> list[str]:
@@ -86,8 +89,11 @@ def failure_text(
     failure = result.failure
     at = failure.line if failure is not None and failure.line > 0 else line
     shown = [] if brief else excerpt(source, at, failure.column if failure is not None else 0)
-    limit = BRIEF_HISTORY_LINES if brief else WHOLE_HISTORY_LINES if whole else HISTORY_LINES
-    history = history_table(result.history, at, width, limit)
+    lanes = _lanes(result, width, brief, whole)
+    long = len(result.history) > HISTORY_LINES
+    usual = LAST_HISTORY_LINES if lanes and long else HISTORY_LINES
+    limit = BRIEF_HISTORY_LINES if brief else WHOLE_HISTORY_LINES if whole else usual
+    history = [*lanes, *history_table(result.history, at, width, limit)]
     return FailureText(
         path,
         at,
@@ -97,6 +103,16 @@ def failure_text(
         history,
         [f"Rerun: {rerun}"] if rerun else [],
     )
+
+
+def _lanes(result: RunResult, width: int, brief: bool, whole: bool) -> list[str]:
+    """The timeline, and an empty line after it; nothing in a short report, or where it has no room."""
+    if result.picture is None or brief:
+        return []
+    from pytest_runcoord.picture.text import MOST_ROWS, timeline
+
+    lines = timeline(result.picture, width, WHOLE_HISTORY_LINES if whole else MOST_ROWS)
+    return [*lines, ""] if lines else []
 
 
 def message(result: RunResult) -> str:

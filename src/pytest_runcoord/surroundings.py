@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pytest_runcoord.checkouts import Checkouts
     from pytest_runcoord.homes.around import RunHomes
     from pytest_runcoord.logbook import Logbook
+    from pytest_runcoord.looks import Look
     from pytest_runcoord.process_world import ProcessWorld
 
 
@@ -25,6 +26,11 @@ class Surroundings:
     plan: Any
     processes: ProcessWorld
     cleanups: list[Callable[[], None]]
+
+    @cached_property
+    def looks(self) -> list[Look]:
+        """What the invariants looked at, as far as it is small enough to be drawn."""
+        return []
 
     @cached_property
     def environments(self) -> Environments:

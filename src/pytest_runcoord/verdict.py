@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pytest_runcoord.picture import Picture
 
 
 class Verdict(enum.StrEnum):
@@ -90,6 +93,8 @@ class RunResult:
     exercised: dict[str, int] = field(default_factory=dict)
     """For every invariant how often it had occasion to fail."""
     history: list[Line] = field(default_factory=list)
+    picture: Picture | None = None
+    """What happened, with a lane for everybody; of a failure only."""
     choices: dict[str, str] = field(default_factory=dict)
     """The axis values of this variant."""
     moments: dict[str, int] = field(default_factory=dict)

@@ -53,7 +53,11 @@ def test_a_failure_shows_place_lines_expected_seen_history_and_rerun_in_this_ord
         "E   seen:     accepted",
     ]
     assert lines[-1] == "Rerun: pytest -p runcoord a.runcoord.yaml::never-refused::default"
-    history = lines[lines.index("", 12) + 1 : -2]
+    timeline = lines[14 : lines.index("", 14)]
+    assert timeline[0] == "Timeline, complete; seconds since the start:"
+    assert timeline[1].split() == ["time", "line", "around", "gw1", "store"]
+    assert timeline[-2].split()[:4] == [">", "3605", ":9", "✘"]
+    history = lines[lines.index("", 14) + 1 : -2]
     assert history[0].startswith("History, ")
     # The suspend moved two of the clocks and not the third, so there are two columns of time.
     assert history[1].split()[:4] == ["wall=boot", "mono", "line", "actor"]
@@ -111,8 +115,8 @@ def test_with_two_more_v_the_whole_history_is_shown(write: Write, run: Run) -> N
         "long.runcoord.yaml",
         f"runcoord: 1\nscenario: long\nsays: It waits.\nsteps:\n{steps}expect: [runs: 1]\n",
     )
-    run().stdout.fnmatch_lines(["History, the last 12 of 20 lines; *"])
-    run("-vv").stdout.fnmatch_lines(["History, complete; *"])
+    run().stdout.fnmatch_lines(["Timeline, the last 16 of 21 rows; *", "History, the last 6 of 20 lines; *"])
+    run("-vv").stdout.fnmatch_lines(["Timeline, complete; *", "History, complete; *"])
 
 
 def test_a_line_traceback_is_the_place_and_the_problem(failing: str, run: Run) -> None:

@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import ClassVar, TypeAlias
 
 from pytest_runcoord.history import Entry
+from pytest_runcoord.looks import MAX_LOOKS, MAX_RUNS_DRAWN, Look
 from pytest_runcoord.subject import Snapshot
 from pytest_runcoord.world import World
 
@@ -141,6 +142,7 @@ class Watch:
         self._choose(processes=False, homes=False)
         self._fed = 0
         self._last = Snapshot({}, {})
+        self._looks = world.looks
 
     def _choose(self, processes: bool, homes: bool) -> None:
         """Whom to ask, in a world with processes and homes or in one without."""
@@ -169,6 +171,9 @@ class Watch:
         if after is self._last and self._fed == len(completed):
             return
         before, self._last = self._last, after
+        if after is not before and len(after.runs) <= MAX_RUNS_DRAWN and len(self._looks) < MAX_LOOKS:
+            world = self._world
+            self._looks.append(Look(len(world.history.entries), world.clock.boot_id(), after))
         processes, homes = self._world.processes.used, self._world.has_homes
         if processes is not self._processes or homes is not self._homes:
             self._choose(processes, homes)

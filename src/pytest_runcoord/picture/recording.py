@@ -1,74 +1,69 @@
-"""Keeps what a picture needs of one run, beside its history: how leases changed in the store.
-
-Attached only where somebody asked for pictures; it looks at the snapshot that the invariants look at.
-"""
+"""The picture of a world that has ended."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from pytest_runcoord.history import Entry
+from pytest_runcoord.looks import MAX_RUNS_DRAWN, Look
 from pytest_runcoord.picture.drawing import picture_of
 from pytest_runcoord.picture.model import LeaseSeen, Picture
 from pytest_runcoord.rendering import message
 from pytest_runcoord.verdict import RunResult
 
 if TYPE_CHECKING:
-    from pytest_runcoord.subject import RunSeen, Snapshot
+    from pytest_runcoord.subject import RunSeen
     from pytest_runcoord.world import World
 
-MAX_RUNS = 64
-"""Runs whose leases are followed; the bars of more would cover each other."""
+
+def drawn(world: World, result: RunResult) -> Picture:
+    """What happened in a world, and how it ended."""
+    entries = world.history.entries
+    return picture_of(
+        entries,
+        leases_seen(world.looks, entries),
+        failure=result.failure,
+        message=message(result) if result.failure is not None else "",
+        directory=str(world.directory),
+    )
 
 
 class Recorder:
-    """Follows one world. ``result`` is set when the run is over."""
+    """Keeps one world for its picture. ``result`` is set when the run is over."""
 
     def __init__(self) -> None:
         self.result: RunResult | None = None
-        self.seen: list[LeaseSeen] = []
         self._world: World | None = None
-        self._snapshot: Snapshot | None = None
-        self._known: dict[str, tuple[object, ...]] = {}
 
     def attach(self, world: World) -> None:
-        """Look whenever the invariants look, and before them: also at what one of them objects to."""
+        """From now on this is the world that is drawn."""
         self._world = world
-        world.observers.insert(0, self._look)
-
-    def _look(self) -> None:
-        world = self._world
-        assert world is not None
-        snapshot = world.snapshot()
-        if snapshot is self._snapshot:
-            return
-        self._snapshot = snapshot
-        for run in snapshot.runs.values():
-            now = (run.owner, run.epoch, run.lease, run.outcome)
-            if self._known.get(run.run_id) != now and (run.run_id in self._known or self._has_room()):
-                self._known[run.run_id] = now
-                self.seen.append(self._seen(world, run))
-
-    def _has_room(self) -> bool:
-        return len(self._known) < MAX_RUNS
-
-    def _seen(self, world: World, run: RunSeen) -> LeaseSeen:
-        entries, lease = world.history.entries, run.lease
-        began = entries[0].boottime if entries else 0.0
-        same_boot = lease is not None and lease.boot_id == world.clock.boot_id()
-        expires = lease.boottime - began if lease is not None and same_boot else None
-        owner = run.owner.rpartition("#")[0] if lease is not None else ""
-        return LeaseSeen(len(entries), run.run_id, run.epoch, owner, expires, run.outcome or "")
 
     def picture(self) -> Picture:
         """What was seen; empty when the run never began."""
-        if self._world is None:
+        if self._world is None or self.result is None:
             return Picture((), ())
-        failure = self.result.failure if self.result is not None else None
-        said = message(self.result) if self.result is not None and failure is not None else ""
-        return picture_of(
-            self._world.history.entries,
-            self.seen,
-            failure=failure,
-            message=said,
-            directory=str(self._world.directory),
-        )
+        return drawn(self._world, self.result)
+
+
+def leases_seen(looks: Sequence[Look], entries: Sequence[Entry]) -> list[LeaseSeen]:
+    """How leases changed, in the order in which it was seen."""
+    known: dict[str, tuple[object, ...]] = {}
+    seen: list[LeaseSeen] = []
+    began = entries[0].boottime if entries else 0.0
+    for look in looks:
+        for run in look.snapshot.runs.values():
+            now = (run.owner, run.epoch, run.lease, run.outcome)
+            if known.get(run.run_id) != now and (run.run_id in known or len(known) < MAX_RUNS_DRAWN):
+                known[run.run_id] = now
+                seen.append(_seen(look, run, began))
+    return seen
+
+
+def _seen(look: Look, run: RunSeen, began: float) -> LeaseSeen:
+    lease = run.lease
+    same_boot = lease is not None and lease.boot_id == look.boot_id
+    expires = lease.boottime - began if lease is not None and same_boot else None
+    owner = run.owner.rpartition("#")[0] if lease is not None else ""
+    return LeaseSeen(look.after, run.run_id, run.epoch, owner, expires, run.outcome or "")

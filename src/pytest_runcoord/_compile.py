@@ -201,6 +201,12 @@ class Compiler:
                 "a step that must be refused gives nothing that 'as' could name",
                 "remove 'as' or 'refused'",
             )
+        if "may_refuse" in entries:
+            raise self.scope.wrong_key(
+                entries["may_refuse"],
+                "a step that must be refused has no choice",
+                "remove 'may_refuse' or 'refused'",
+            )
 
 
 def _forms_of(word: Word) -> str:

@@ -76,7 +76,8 @@ class AxisChoice:
 class Scenario:
     """One valid scenario.
 
-    ``needs`` holds every capability that is asked for, by ``needs`` or by a word, and where it is first.
+    ``needs`` holds every capability that is asked for, by ``needs``, a word, or an argument or value that it
+    states, and where it is first; ``moments`` every moment that it names, likewise.
     ``heal_sweeps`` is the number of sweeps in which all must have converged; 0 where healing is switched
     off. ``defaults`` are the values of the axes that the scenario does not name.
     """
@@ -87,6 +88,7 @@ class Scenario:
     origin: tuple[str, ...]
     tags: tuple[str, ...]
     needs: Mapping[str, Position]
+    moments: Mapping[str, Position]
     given: tuple[Given, ...]
     steps: tuple[Step, ...]
     expect: tuple[Expectation, ...]

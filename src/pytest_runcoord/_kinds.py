@@ -286,8 +286,10 @@ class Moment(Kind):
     shapes = frozenset({"text"})
 
     def parse(self, node: Node, scope: Scope) -> str:
-        scope.need("ports", node)
-        return _from_list(node, scope, "moment", scope.vocabulary.moments)
+        scope.need("moments", node)
+        moment = _from_list(node, scope, "moment", scope.vocabulary.moments)
+        scope.moments.setdefault(moment, scope.at(node))
+        return moment
 
     def schema(self, vocabulary: Vocabulary) -> Schema:
         return {"$ref": "#/definitions/moment"}

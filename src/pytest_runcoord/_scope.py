@@ -42,6 +42,7 @@ class Scope:
     __slots__ = (
         "capabilities",
         "excused",
+        "moments",
         "names",
         "path",
         "read_expectations",
@@ -64,6 +65,7 @@ class Scope:
         self.names: dict[str, dict[str, int]] = {}
         self.excused: AbstractSet[str] = NOTHING
         self.capabilities: dict[str, Position] = {}
+        self.moments: dict[str, Position] = {}
         self.steps = 0
 
     def need(self, capability: str, node: Node) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from ._compound_kinds import Argument, CrashAt, Either, ListOf, Mapping, Record
-from ._kinds import Kind, Name, Refusal
+from ._kinds import Flag, Kind, Name, Refusal
 
 Section = Literal["step", "given", "expectation"]
 
@@ -16,6 +16,9 @@ _WORD = re.compile(r"[a-z][a-z0-9]*(?:[_-][a-z0-9]+)*\Z")
 
 STANDARD_OPTIONS: tuple[Argument, ...] = (
     Argument("refused", Refusal(), "the refusal that must come; being accepted is then the failure"),
+    Argument(
+        "may_refuse", Flag(), "being refused is as right as being accepted; what counts is what is then so"
+    ),
     Argument("by", Name("owner"), "the owner that does it"),
     Argument("with", Name("handle"), "the handle to use, from an earlier step that says 'as'"),
     Argument("crash_at", CrashAt(), "where in this step its owner crashes"),

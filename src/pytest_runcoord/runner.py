@@ -6,22 +6,22 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import cache
 from pathlib import Path
 
 from pytest_runcoord.arming import ANY_MOMENT, Armed
-from pytest_runcoord.deadlines import claimable
-from pytest_runcoord.destinations import PASSING
 from pytest_runcoord.failures import StepFailed, as_written, describe
 from pytest_runcoord.garbage import collected_at_the_end
+from pytest_runcoord.healing import heal
 from pytest_runcoord.history import HistoryFull
-from pytest_runcoord.incarnation import Incarnation, Life
-from pytest_runcoord.invariants import WATCHED, IdleIsFree, Watch
+from pytest_runcoord.incarnation import Life
+from pytest_runcoord.invariants import WATCHED, Watch
 from pytest_runcoord.probed_ports import Crashed, NeverReturns
 from pytest_runcoord.reference import Reference
 from pytest_runcoord.scenario import Clause, Expectation, Scenario, Step, Variant
 from pytest_runcoord.subject import Subject
+from pytest_runcoord.verbs.asking import ANY_REFUSAL
 from pytest_runcoord.verbs.time import set_time_zone
 from pytest_runcoord.verdict import Failure, FailureKind, RunResult, Verdict
 from pytest_runcoord.world import (
@@ -32,12 +32,6 @@ from pytest_runcoord.world import (
 )
 from pytest_runcoord.world_errors import CannotBeReal, FailedMeanwhile
 
-HEALER = "healer"
-"""The owner that is opened after the last step, to see whether everything converges."""
-HEAL_SECONDS = 330.0
-"""Time between two healing sweeps: more than the longest wait between two deliveries."""
-SETTLE_SECONDS = 5.0
-"""Time that owners which still run get before healing, for their timers to notice what happened."""
 MEMORY_DISK = Path("/dev/shm")
 """Where scenarios keep their files if it is there: a process that dies loses nothing of it, which is the
 durability that scenarios are about, and nobody waits for a disk."""
@@ -69,9 +63,9 @@ def run_variant(
     subject = _reference(choices) if subject is None else _guarded(subject)
     if around is not None:
         subject = around(subject)
-    missing = sorted(name for name in scenario.needs if name not in subject.capabilities)
+    missing = _lacking(scenario, subject)
     if missing:
-        result.verdict, result.missing = Verdict.SKIPPED, tuple(missing)
+        result.verdict, result.missing = Verdict.SKIPPED, missing
         result.skipped = f"{subject.name} lacks {', '.join(missing)}"
         return result
     directory = Path(tempfile.mkdtemp(prefix="runcoord-", dir=_scratch()))
@@ -82,6 +76,15 @@ def run_variant(
         _remove(directory)
         result.seconds = _now() - began
     return result
+
+
+def _lacking(scenario: Scenario, subject: Subject) -> tuple[str, ...]:
+    """What a scenario needs and the subject lacks: capabilities, and moments where it says which it has."""
+    missing = sorted(name for name in scenario.needs if name not in subject.capabilities)
+    known = getattr(subject, "moments", None)
+    if scenario.moments and not missing and isinstance(known, Collection):
+        missing = [f"the moment {name}" for name in sorted(scenario.moments) if name not in known]
+    return tuple(missing)
 
 
 def _remove(directory: Path) -> None:
@@ -164,7 +167,7 @@ class _Run:
             for expectation in self._scenario.expect:
                 self._expect(expectation)
             self._require_met_faults()
-            self._heal()
+            heal(self._world, self._watch, self._scenario.heal_sweeps)
         except Exception as error:  # noqa: BLE001  every failure is a result
             result.verdict = Verdict.FAILED
             result.failure = self._failure(error)
@@ -246,7 +249,7 @@ class _Run:
         return any(each.life is Life.CRASHED for each in ([owner] if owner else self._world.incarnations))
 
     def _judge(self, step: Step, wanted: str | None, denied: Denied) -> None:
-        if wanted == denied.code:
+        if wanted in (denied.code, ANY_REFUSAL) or (wanted is None and step.options.get("may_refuse")):
             return
         if wanted is None:
             raise StepFailed(
@@ -287,73 +290,6 @@ class _Run:
                     seen="none by the end of the scenario",
                     remedy="Name a call that its owner makes afterwards, or leave the fault out.",
                 )
-
-    # --- healing ---
-
-    def _heal(self) -> None:
-        """Faults stop; owners that still run may notice what happened; then one fresh owner sweeps."""
-        world = self._world
-        world.history.step = 0
-        if not self._scenario.heal_sweeps:
-            self._watch.end()
-            return
-        world.history.add("world", HEALER, "heal")
-        self._stop_faults()
-        if any(each.life is Life.ALIVE for each in world.incarnations):
-            world.time.pass_time(SETTLE_SECONDS)
-        self._watch.settle()
-        for incarnation in world.incarnations:
-            if incarnation.life is Life.ALIVE:
-                world.close_owner(incarnation.owner)
-            elif incarnation.life is Life.PAUSED:
-                world.crash(incarnation.owner)
-        if "recovery" in self._subject.capabilities:
-            if world.has_homes:
-                world.homes.imports[HEALER] = world.homes.everything()
-            healer = world.open(HEALER)
-            for _ in range(self._scenario.heal_sweeps):
-                if self._quiet():
-                    break
-                world.time.pass_time(HEAL_SECONDS)
-                world.sweep(healer, "recover")
-            if not self._watch.was_exercised(IdleIsFree):
-                world.sweep(healer, "recover")
-            if "claim-next" in self._subject.capabilities:
-                world.given_out = self._claimed(healer)
-        self._watch.end()
-
-    def _claimed(self, healer: Incarnation) -> set[str]:
-        """Claim until nothing is left: what counts as claimable must be given to one who asks."""
-        world, now = self._world, self._world.instant()
-        given: set[str] = set()
-        for _ in [run for run in world.snapshot().runs.values() if claimable(run, now)]:
-            found = world.call(healer, "claim_next", {})["run"]
-            if found is None:
-                break
-            given.add(found)
-        return given
-
-    def _stop_faults(self) -> None:
-        world = self._world
-        world.time.release_hanging()
-        for incarnation in world.incarnations:
-            incarnation.faults.clear()
-            incarnation.stalled.clear()
-        for place in world.destinations.values():
-            place.takes = 0.0
-            if place.behaviour in PASSING:
-                place.behaviour = "accepts"
-        world.processes.mend()
-
-    def _quiet(self) -> bool:
-        """Everything has converged, as the invariant of that name understands it."""
-        snapshot, now = self._world.snapshot(), self._world.instant()
-        runs = all(
-            (run.outcome is not None or claimable(run, now)) and run.cleanup != "pending"
-            for run in snapshot.runs.values()
-        )
-        events = all(event.state in ("delivered", "held") for event in snapshot.events.values())
-        return runs and events
 
     # --- failing ---
 

@@ -227,6 +227,7 @@ def compile_document(node: Node, registry: Registry, path: str) -> Scenario:
         origin=header["origin"],
         tags=header["tags"],
         needs=scope.capabilities,
+        moments=scope.moments,
         given=given,
         steps=steps,
         expect=expect,

@@ -148,12 +148,12 @@ STAND_STILL = """
 import os, time
 from pytest_runcoord import runner
 
-def stand_still(self):
+def stand_still(*_):
     os.write(int(os.environ["TOLD"]), b"here")
     time.sleep(60)
 
 runner._scratch = lambda: None  # the directory for temporary files, which the test can look into
-runner._Run._heal = stand_still  # between the last expectation and the end
+runner.heal = stand_still  # between the last expectation and the end
 """
 DEADLINE_SECONDS = 60
 

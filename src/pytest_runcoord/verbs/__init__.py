@@ -33,6 +33,7 @@ from pytest_runcoord.verbs import (
     time,
     work,
 )
+from pytest_runcoord.verbs.asking import ANY_REFUSAL
 from pytest_runcoord.vocabulary import Choice, Registry
 from runcoord.errors import (
     ResultUnreachable,
@@ -69,6 +70,7 @@ def build_registry() -> Registry:
     others = (StoreError.code, ResultUnreachable.code)
     for code in (*refusal_codes(), *others, *store_error_codes(), *process_error_codes()):
         registry.refusal(code, says=_meaning(code), excuses=EXCUSES.get(code, ()))
+    registry.refusal(ANY_REFUSAL, says="Whatever refusal it is: which one is the coordinator's own choice.")
     for name, values in AXES.items():
         registry.axis(
             name, Choice(values), says=f"{name} of the scenario's world", default=next(iter(values))

@@ -19,6 +19,10 @@ BIG_TEXT: Kind = Either(
 """A text, or ``{repeat: x, times: 70000}`` for a long one."""
 
 
+ANY_REFUSAL = "any"
+"""What a step says that must be refused, whatever the refusal is called."""
+
+
 def big_text(value: Any) -> str:
     """The text that a :data:`BIG_TEXT` value stands for."""
     if isinstance(value, str):

@@ -20,7 +20,7 @@ def _register_sending(registry: Registry) -> None:
         group="outbox",
         says="Send every event that is due, until nothing is left or time is up.",
         capability="outbox",
-        options=("by", "refused", "crash_at"),
+        options=("by", "refused", "may_refuse", "crash_at"),
         example="deliver: {by: gw1}",
     )
     def deliver(world: World, step: Step) -> None:

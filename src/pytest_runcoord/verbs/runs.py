@@ -26,8 +26,9 @@ ENDING = (
     Argument("error", BIG_TEXT, "its error", needs="errors"),
 )
 """Arguments of the verbs that end a run."""
-ASKED = ("by", "refused", "crash_at")
-HELD = ("by", "with", "refused", "crash_at")
+ASKED = ("by", "refused", "may_refuse", "crash_at")
+HELD = ("by", "with", "refused", "may_refuse", "crash_at")
+ACQUIRING = ("by", "as", "refused", "may_refuse", "crash_at")
 
 SUBMITTED = (
     Argument("run", Name("run", defines=True), "its id", required=True, shorthand=True),
@@ -148,7 +149,7 @@ def _register_owning(registry: Registry) -> None:
         says="An owner acquires a run that waits, for the length of a lease.",
         capability="runs",
         arguments=(RUN, LEASE),
-        options=("by", "as", "refused", "crash_at"),
+        options=ACQUIRING,
         example="claim: {run: r1, by: gw1, as: first}",
     )
     def claim(world: World, step: Step) -> None:
@@ -161,7 +162,7 @@ def _register_owning(registry: Registry) -> None:
         says="An owner acquires the oldest run that can be claimed, if there is one.",
         capability="claim-next",
         arguments=(LEASE,),
-        options=("by", "as", "refused", "crash_at"),
+        options=ACQUIRING,
         example="claim_next: {by: gw1, as: next}",
     )
     def claim_next(world: World, step: Step) -> None:

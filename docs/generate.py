@@ -22,7 +22,7 @@ import runcoord
 import runcoord._core.limits as coordinator_limits
 import runcoord.ports
 import runcoord.testing
-from pytest_runcoord import fixtures, from_python, patching
+from pytest_runcoord import fixtures, from_python, known_failures, patching, project_table
 from pytest_runcoord.commands import schema as schema_command
 from pytest_runcoord.homes import fixtures as home_fixtures
 from pytest_runcoord.patching import tree
@@ -303,16 +303,12 @@ class Declared:
 
     def __init__(self) -> None:
         self.options: dict[str, dict[str, Any]] = {}
-        self.keys: dict[str, tuple[str, str]] = {}
 
     def getgroup(self, name: str, description: str) -> Declared:
         return self
 
     def addoption(self, name: str, **how: Any) -> None:
         self.options[name] = how
-
-    def addini(self, name: str, says: str, type: str = "text") -> None:  # noqa: A002 - as pytest's own
-        self.keys[name] = (says, type)
 
 
 def plugin_page() -> str:
@@ -322,18 +318,23 @@ def plugin_page() -> str:
         [code(f"{name} {how['metavar']}" if "metavar" in how else name), how["help"]]
         for name, how in declared.options.items()
     ]
-    kinds = {"text": "text", "args": "words"}
-    keys = [[code(name), kinds[kind], says] for name, (says, kind) in declared.keys.items()]
+    keys = [[code(name), value, says] for name, (value, says) in project_table.KEYS.items()]
+    entry = [[code(name), value, says] for name, (value, says) in known_failures.ENTRY_KEYS.items()]
     return page(
         "Options of the plugin",
         "The plugin is named `runcoord`: pytest loads it by itself where the distribution is installed, "
         "and `-p runcoord` asks for it, so that a run stops where it is missing.",
         "## On the command line",
         table(("Option", "Meaning"), options),
-        "An option of the command line wins over the key of the configuration file.",
-        "## In the configuration file",
-        "Under `[tool.pytest.ini_options]` in `pyproject.toml`, `[pytest]` in `pytest.ini`.",
+        "An option of the command line wins over the key of the project's table.",
+        "## In the project's table",
+        f"`[{project_table.TABLE}]` in the `{project_table.PYPROJECT}` of pytest's rootdir, or "
+        f"`{project_table.OWN_FILE}` there, with the keys at the top; not both. It is read strictly: an "
+        "unknown key, or a value that cannot be meant, stops the run before anything runs, with exit code 4.",
         table(("Key", "Value", "Meaning"), keys),
+        f"Each `[[{project_table.TABLE}.known_failures]]` has these keys; how they are judged is said in "
+        "[gate CI](../how-to/gate-ci.md#known-failures).",
+        table(("Key", "Value", "Meaning"), entry),
         "## Files",
         f"Files named `*{pytest_runcoord.plugin.SUFFIX}` are collected, and no others. A test has the id "
         "`file::scenario::variant`; without axes the variant is `default`.",

@@ -9,8 +9,10 @@ that look at ``item.function`` or ``item.module`` find what they expect.
 from __future__ import annotations
 
 import shlex
+import textwrap
 import types
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +20,7 @@ import pytest
 
 from pytest_runcoord.garbage import collected_at_the_end
 from pytest_runcoord.gate import OPTIONS
-from pytest_runcoord.rendering import FailureText, ScenarioFailed, excerpt, failure_text
+from pytest_runcoord.rendering import NARROWEST, FailureText, ScenarioFailed, excerpt, failure_text
 from pytest_runcoord.report import collection_report, failure_report
 from pytest_runcoord.runner import run_variant
 from pytest_runcoord.scenario import (
@@ -30,11 +32,21 @@ from pytest_runcoord.scenario import (
     load_file,
     variants,
 )
-from pytest_runcoord.tally import LINE, OF_A_RESULT, SCENARIO, VARIANT, VERDICT, properties
+from pytest_runcoord.tally import (
+    KNOWN,
+    KNOWN_IS,
+    LINE,
+    OF_A_RESULT,
+    SCENARIO,
+    VARIANT,
+    VERDICT,
+    properties,
+)
 from pytest_runcoord.verbs import default_registry
 from pytest_runcoord.verdict import RunResult, Verdict
 
 if TYPE_CHECKING:
+    from pytest_runcoord.known_failures import Judgement, KnownFailure
     from pytest_runcoord.picture.recording import Recorder
 
 TAGS = pytest.StashKey[set[str]]()
@@ -48,6 +60,10 @@ MARKS_WITH_A_MEANING = frozenset(
     {"filterwarnings", "parametrize", "skip", "skipif", "tryfirst", "trylast", "usefixtures", "xfail"}
 )
 """As a tag each of these would change silently whether or how a scenario runs."""
+
+
+class KnownFailed(ScenarioFailed):
+    """A scenario failed as the project's table says that it does."""
 
 
 class ScenarioFile(pytest.Module):
@@ -207,9 +223,18 @@ class ScenarioItem(pytest.Function):
         on = ["--runcoord-subject", subject] if subject else []
         # Run as a module, it finds a subject in the current folder without further settings.
         program = ["python", "-m", "pytest"] if subject else ["pytest"]
-        return shlex.join(
-            [*program, "-p", "runcoord", *on, f"{self.file.shown_as}::{self.scenario.name}::{self.name}"]
-        )
+        name = f"{self.file.shown_as}::{self.scenario.name}::{self.name}"
+        return shlex.join([*program, "-p", "runcoord", *self._found_by(), *on, name])
+
+    def _found_by(self) -> list[str]:
+        """Options without which a file that lies elsewhere is run without the project's configuration."""
+        config = self.config
+        if self.path.is_relative_to(config.rootpath):
+            return []
+        if config.inipath is not None:
+            return ["-c", _shown(config.inipath, config)]
+        has_table = config.stash[OPTIONS].table.place is not None
+        return ["--rootdir", _shown(config.rootpath, config)] if has_table else []
 
 
 class InvalidItem(ScenarioItem):
@@ -245,6 +270,10 @@ class VariantItem(ScenarioItem):
         self.variant = variant
         self.recorder: Recorder | None = None
         self.runcoord_tier = str(variant.choices.get("tier", "sim"))
+        known = self.config.stash[OPTIONS].known
+        self.known: KnownFailure | None = (
+            None if known is None else known.about(self.path, self.scenario.name, self.name)
+        )
 
     def run_scenario(self) -> None:
         subject, recorder = self.config.stash[OPTIONS].new_subject(), self.recorder
@@ -254,12 +283,47 @@ class VariantItem(ScenarioItem):
             result = run_variant(self.scenario, self.variant, subject=subject, attach=recorder.attach)
             recorder.result = result
         self.user_properties += properties(result)
+        if self.known is not None and not self.config.getoption("runxfail", False):
+            self._judge_known(self.known, result)
         if result.verdict is Verdict.SKIPPED:
             if self.runcoord_tier in self.config.stash[OPTIONS].required_tiers:
                 raise ScenarioFailed(self._not_run(result))
             self._skip(result.skipped)
         if result.verdict is not Verdict.PASSED:
             raise ScenarioFailed(self._text(result))
+
+    def _judge_known(self, entry: KnownFailure, result: RunResult) -> None:
+        """By the project's table this one fails; raises if that makes any difference."""
+        from pytest_runcoord.known_failures import Known, judged, key_of
+
+        known = self.config.stash[OPTIONS].known
+        assert known is not None
+        judgement = judged(entry, known.standing(entry), result)
+        self.user_properties += [(KNOWN, key_of(entry)), (KNOWN_IS, judgement.known.value)]
+        if judgement.known is Known.EXPECTED:
+            mark = pytest.mark.xfail(raises=KnownFailed, strict=True, reason=judgement.note)
+            self.add_marker(mark)
+            raise KnownFailed(self._text(result))
+        if judgement.fails:
+            raise ScenarioFailed(self._passes(judgement))
+        if result.verdict in (Verdict.FAILED, Verdict.UNKNOWN):
+            text = self._text(result)
+            raise ScenarioFailed(replace(text, verdict=[*text.verdict, "", *self._wrapped(judgement)]))
+
+    def _passes(self, judgement: Judgement) -> FailureText:
+        at = self.scenario.position
+        return FailureText(
+            at.path,
+            at.line,
+            "passes, and is listed as a known failure",
+            excerpt(self.file.text, at.line, at.column),
+            self._wrapped(judgement),
+            [],
+            [f"Rerun: {self.rerun_command()}"],
+        )
+
+    def _wrapped(self, judgement: Judgement) -> list[str]:
+        return textwrap.wrap(judgement.note, max(NARROWEST, _width(self.config)) - 4, break_on_hyphens=False)
 
     def _skip(self, reason: str) -> None:
         skipped = pytest.skip.Exception(reason or "skipped without a reason")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_runcoord.options import TIERS, Options
+from pytest_runcoord.options import BY_TABLE, TIERS, Options
 
 if TYPE_CHECKING:
     from pytest_runcoord.tally import Tally
@@ -30,7 +30,7 @@ class Gate:
         self.problem_markup: dict[str, bool] = {}
         config.stash[OPTIONS] = self.options
         if self.options.suite is not None:
-            _add_argument(config, str(self.options.suite))
+            _add_argument(config, str(self.options.suite), alone=self.options.suite_alone)
 
     # --- before ---
 
@@ -127,7 +127,7 @@ class Gate:
             if given:
                 return name
         paths = config.args_source is pytest.Config.ArgsSource.ARGS
-        if paths and self.options.suite is None and self.options.required_by == "runcoord_min_scenarios":
+        if paths and self.options.suite is None and self.options.required_by == BY_TABLE:
             return "a path"
         return ""
 
@@ -142,11 +142,13 @@ class Gate:
                 tell("runcoord_subject", self.options.subject_name or "reference")
 
 
-def _add_argument(config: pytest.Config, path: str) -> None:
-    """Without arguments of the user's own the suite is all that runs."""
-    if config.args_source is not pytest.Config.ArgsSource.ARGS:
+def _add_argument(config: pytest.Config, path: str, *, alone: bool) -> None:
+    """Asked for on the command line, the suite is all that runs without arguments of the user's own; asked
+    for by the project, it runs beside the project's own where there are none."""
+    given = config.args_source is pytest.Config.ArgsSource.ARGS
+    if alone and not given:
         config.args[:] = [path]
-    elif path not in config.args:
+    elif path not in config.args and alone is given:
         config.args.append(path)
 
 

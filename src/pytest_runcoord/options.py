@@ -1,33 +1,46 @@
-"""What a pytest run was asked for: command line before configuration file, checked before anything runs."""
+"""What a pytest run was asked for: command line before the project's table, checked before anything runs."""
 
 from __future__ import annotations
 
-import importlib
+import inspect
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-TIERS = ("sim", "real")
+from pytest_runcoord.project_table import MAX_REQUIRED, TIERS, read
+from pytest_runcoord.subject_names import load_subject
+
+if TYPE_CHECKING:
+    from pytest_runcoord.known_failures import KnownFailures
+
 REFERENCE = "reference coordinator"
-SUBJECT_METHODS = ("open", "refusal", "snapshot", "finish")
 SUBJECT_VALUES = ("name", "capabilities")
 """Looked for on the object, since a class may set them as it is made."""
-MAX_REQUIRED = 1_000_000
-"""Scenarios that a run may be required to have; more is a slip of the keyboard."""
+BY_OPTION, BY_TABLE = "--runcoord-require", "min_scenarios"
+
+__all__ = ["MAX_REQUIRED", "REFERENCE", "TIERS", "Options", "load_subject", "suite_directory"]
 
 
 class Options:
     """The effective settings of one run. Raises :class:`pytest.UsageError` for what cannot be meant."""
 
     def __init__(self, config: pytest.Config) -> None:
-        self.suite: Path | None = suite_directory() if config.getoption("runcoord_suite") else None
-        self.tiers = _tiers(config, "runcoord_tier", "runcoord_tier")
-        self.required_tiers = _tiers(config, "runcoord_require_tier", "runcoord_required_tiers")
-        self.required, self.required_by = _required(config)
+        self.table = table = read(config.rootpath)
+        self.suite_alone = bool(config.getoption("runcoord_suite"))
+        self.suite: Path | None = suite_directory() if self.suite_alone or table.suite else None
+        self.tiers_by_option = bool(config.getoption("runcoord_tier"))
+        self.tiers = _tiers(config, "runcoord_tier") or table.tiers
+        self.required_tiers = _tiers(config, "runcoord_require_tier") or table.required_tiers
+        self.required, self.required_by = _required(config, table.min_scenarios)
         self.report = _directory(config, "runcoord_report")
-        self.subject_name = _text(config, "runcoord_subject")
-        self._subject_class = load_subject(self.subject_name) if self.subject_name else None
+        given = str(config.getoption("runcoord_subject") or "").strip()
+        self.subject_name = given or table.subject
+        directory = config.invocation_params.dir if given else config.rootpath
+        name = self.subject_name
+        self._subject_class = load_subject(name, directory, config) if name else None
+        self.subject_version = _said(self._subject_class, "version")
+        self.known = _known(table.known_failures, self.subject_version)
 
     def new_subject(self) -> Any:
         """A subject for one scenario, ``None`` for the reference coordinator."""
@@ -43,6 +56,8 @@ class Options:
     def header(self) -> str:
         """What runs on what, for the head of the report."""
         parts = [f"scenarios on {self.subject_name or f'the {REFERENCE}'}"]
+        if self.subject_version:
+            parts[0] += f", {self.subject_version}"
         if self.tiers:
             parts.append(f"tier {', '.join(self.tiers)} only")
         if self.required_tiers:
@@ -51,6 +66,9 @@ class Options:
             parts.append(f"suite {self.suite}")
         if self.required:
             parts.append(f"at least {self.required} required by {self.required_by}")
+        if self.known is not None:
+            count = len(self.known.entries)
+            parts.append(f"{count} known failure{'' if count == 1 else 's'}")
         return "; ".join(parts)
 
 
@@ -67,33 +85,18 @@ def suite_directory() -> Path:
     )
 
 
-def load_subject(name: str) -> Any:
-    """The class (or ready object) that ``module:Class`` names; raises :class:`pytest.UsageError`."""
-    module_name, colon, path = name.partition(":")
-    if not (module_name and colon and path):
-        raise pytest.UsageError(f"the runcoord subject {name!r} is not of the form module:Class")
-    try:
-        found: Any = importlib.import_module(module_name)
-    except ImportError as error:
-        raise pytest.UsageError(
-            f"the runcoord subject {name!r} cannot be imported: {error}. pytest itself looks for it in the "
-            "folders of its setting pythonpath, and with 'python -m pytest' in the current folder."
-        ) from error
-    for part in path.split("."):
-        if not hasattr(found, part):
-            raise pytest.UsageError(f"the runcoord subject {name!r} is not there: {found!r} has no {part!r}")
-        found = getattr(found, part)
-    for method in SUBJECT_METHODS:
-        if not callable(getattr(found, method, None)):
-            raise pytest.UsageError(
-                f"the runcoord subject {name!r} has no method {method!r}; "
-                f"pytest_runcoord.subject.Subject says what each of {', '.join(SUBJECT_METHODS)} does"
-            )
-    return found
+def _known(entries: tuple[Any, ...], version: str) -> KnownFailures | None:
+    if not entries:
+        return None
+    from pytest_runcoord.known_failures import KnownFailures
+
+    return KnownFailures(entries, version)
 
 
-def _text(config: pytest.Config, name: str) -> str:
-    return str(config.getoption(name) or config.getini(name) or "").strip()
+def _said(subject: Any, name: str) -> str:
+    """A text that a subject has without being made, or asked: one out of process would be started for it."""
+    value = inspect.getattr_static(subject, name, "") if subject is not None else ""
+    return " ".join(value.split()) if isinstance(value, str) else ""
 
 
 def _directory(config: pytest.Config, option: str) -> Path | None:
@@ -106,20 +109,21 @@ def _directory(config: pytest.Config, option: str) -> Path | None:
     return config.invocation_params.dir / str(given)
 
 
-def _tiers(config: pytest.Config, option: str, setting: str) -> tuple[str, ...]:
-    given = config.getoption(option) or config.getini(setting) or []
-    words = [word for each in given for word in str(each).replace(",", " ").split()]
+def _tiers(config: pytest.Config, option: str) -> tuple[str, ...]:
+    words = [word for each in config.getoption(option) or [] for word in str(each).replace(",", " ").split()]
     for word in words:
         if word not in TIERS:
-            raise pytest.UsageError(f"runcoord: {word!r} is no tier; the tiers are {', '.join(TIERS)}")
+            raise pytest.UsageError(
+                f"--{option.replace('_', '-')}: {word!r} is no tier; the tiers are {', '.join(TIERS)}"
+            )
     return tuple(each for each in TIERS if each in words)
 
 
-def _required(config: pytest.Config) -> tuple[int, str]:
-    given, by = config.getoption("runcoord_require"), "--runcoord-require"
+def _required(config: pytest.Config, by_table: int) -> tuple[int, str]:
+    given = config.getoption("runcoord_require")
     if given is None:
-        given, by = config.getini("runcoord_min_scenarios"), "runcoord_min_scenarios"
+        return by_table, BY_TABLE
     text = str(given or "0").strip()
     if not (text.isascii() and text.isdigit() and int(text) <= MAX_REQUIRED):
-        raise pytest.UsageError(f"{by}: {text!r} is not a whole number from 0 to {MAX_REQUIRED}")
-    return int(text), by
+        raise pytest.UsageError(f"{BY_OPTION}: {text!r} is not a whole number from 0 to {MAX_REQUIRED}")
+    return int(text), BY_OPTION

@@ -33,39 +33,32 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     group.addoption(
         "--runcoord-subject",
-        metavar="MODULE:CLASS",
-        help="run scenarios on this coordinator instead of the reference (ini: runcoord_subject)",
+        metavar="SUBJECT",
+        help="run scenarios on this coordinator instead of the reference: module:Class, file.py:Class, "
+        "'program: COMMAND', or a name that a plugin knows",
     )
     group.addoption(
         "--runcoord-tier",
         action="append",
         metavar="TIER",
-        help="only variants of this tier, sim or real; may be repeated (ini: runcoord_tier)",
+        help="only variants of this tier, sim or real; may be repeated",
     )
     group.addoption(
         "--runcoord-require-tier",
         action="append",
         metavar="TIER",
-        help="a variant of this tier that is skipped fails, and so does a run without any "
-        "(ini: runcoord_required_tiers)",
+        help="a variant of this tier that is skipped fails, and so does a run without any",
     )
     group.addoption(
         "--runcoord-require",
         metavar="N",
-        help="fail the run if fewer than N scenarios ran in it (ini: runcoord_min_scenarios)",
+        help="fail the run if fewer than N scenarios ran in it",
     )
     group.addoption(
         "--runcoord-report",
         metavar="DIR",
         help="write DIR/index.html: every scenario as a picture, in one file that needs nothing else; "
         "write it in one word, --runcoord-report=DIR",
-    )
-    parser.addini("runcoord_subject", "the coordinator that scenarios run on, as module:Class")
-    parser.addini("runcoord_tier", "tiers whose variants run: sim, real", type="args")
-    parser.addini("runcoord_required_tiers", "tiers whose variants may not be skipped", type="args")
-    parser.addini(
-        "runcoord_min_scenarios",
-        "fail a run of the whole selection (no paths, node ids, -k, -m, --lf) if fewer scenarios ran in it",
     )
 
 

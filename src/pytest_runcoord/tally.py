@@ -15,9 +15,19 @@ from pytest_runcoord.verdict import RunResult, Verdict
 SCENARIO, VARIANT, LINE = "runcoord_scenario", "runcoord_variant", "runcoord_line"
 VERDICT, MISSING, EXERCISED = "runcoord_verdict", "runcoord_missing", "runcoord_invariants"
 FAILED_BY, FAILED_LINE, TIER = "runcoord_failed_by", "runcoord_failed_line", "runcoord_tier"
-SKIPPED = "runcoord_skipped"
-OF_A_RESULT = frozenset({VERDICT, MISSING, EXERCISED, FAILED_BY, FAILED_LINE, TIER, SKIPPED})
+SKIPPED, FAILED_COLUMN = "runcoord_skipped", "runcoord_failed_column"
+KNOWN, KNOWN_IS = "runcoord_known_failure", "runcoord_known_failure_is"
+OF_A_RESULT = frozenset(
+    {
+        *(VERDICT, MISSING, EXERCISED, FAILED_BY, FAILED_LINE, FAILED_COLUMN),
+        *(TIER, SKIPPED, KNOWN, KNOWN_IS),
+    }
+)
 """What one attempt at a scenario found; the next one replaces it."""
+XFAILED = "xfailed"
+"""How a failure that is known is counted; pytest has the same word."""
+RAN = frozenset({Verdict.PASSED.value, Verdict.FAILED.value, Verdict.UNKNOWN.value, XFAILED})
+"""Verdicts of what ran."""
 MOST_REASONS = 10
 """Lines of a summary for reasons why variants were skipped."""
 TOGETHER = "\u00a0"
@@ -39,6 +49,7 @@ def properties(result: RunResult) -> list[tuple[str, object]]:
     if result.failure is not None:
         found.append((FAILED_BY, f"{result.failure.kind.value} {result.failure.name}".strip()))
         found.append((FAILED_LINE, int(result.failure.line)))
+        found.append((FAILED_COLUMN, int(result.failure.column)))
     return found
 
 
@@ -52,6 +63,9 @@ class Variant:
     exercised: Mapping[str, int] = field(default_factory=dict)
     tier: str = ""
     skipped: str = ""
+    known: str = ""
+    """The known failure that is about it, and what that came to."""
+    known_is: str = ""
 
 
 @dataclass(slots=True)
@@ -70,12 +84,13 @@ class Tally:
         exercised = [each.partition("=") for each in str(found.get(EXERCISED, "")).split()]
         self.variants[nodeid] = Variant(
             nodeid.rpartition("::")[0],
-            # Without a verdict something around the scenario failed or skipped it, so it did not run.
-            str(found.get(VERDICT, Verdict.SKIPPED.value if outcome == "skipped" else "error")),
+            _verdict(found, outcome),
             tuple(str(found.get(MISSING, "")).split()),
             {name: int(count) for name, _, count in exercised},
             str(found.get(TIER, "")),
             str(found.get(SKIPPED, "")),
+            str(found.get(KNOWN, "")),
+            str(found.get(KNOWN_IS, "")),
         )
 
     def verdicts(self) -> Counter[str]:
@@ -83,8 +98,7 @@ class Tally:
 
     def scenarios_run(self) -> int:
         """Scenarios of which at least one variant ran to a verdict."""
-        ran = {Verdict.PASSED.value, Verdict.FAILED.value, Verdict.UNKNOWN.value}
-        return len({each.scenario for each in self.variants.values() if each.verdict in ran})
+        return len({each.scenario for each in self.variants.values() if each.verdict in RAN})
 
     def exercised(self) -> Counter[str]:
         """For every invariant that was on watch how often it could have failed; zero counts too."""
@@ -101,7 +115,7 @@ class Tally:
     def counts_line(self) -> str:
         scenarios = len({each.scenario for each in self.variants.values()})
         verdicts = self.verdicts()
-        order = [*(each.value for each in Verdict), "invalid", "error"]
+        order = ["passed", "failed", XFAILED, "skipped", "unknown", "invalid", "error"]
         counted = ", ".join(f"{verdicts[name]} {name}" for name in order if verdicts[name])
         return f"{_plural(scenarios, 'scenario')} in {_plural(len(self.variants), 'variant')}: {counted}"
 
@@ -115,8 +129,7 @@ class Tally:
 
     def ran_in(self, tier: str) -> int:
         """Variants of a tier that ran to a verdict; those that name none are of the tier sim."""
-        ran = {Verdict.PASSED.value, Verdict.FAILED.value, Verdict.UNKNOWN.value}
-        return sum((each.tier or "sim") == tier and each.verdict in ran for each in self.variants.values())
+        return sum((each.tier or "sim") == tier and each.verdict in RAN for each in self.variants.values())
 
     def reasons(self) -> Counter[tuple[str, str]]:
         """Why variants were skipped, by tier, apart from what the subject lacks."""
@@ -146,6 +159,15 @@ class Tally:
         if never := never_exercised(exercised):
             lines.append(f"never exercised, so nothing is known about: {', '.join(never)}")
         return lines
+
+
+def _verdict(found: Mapping[str, object], outcome: str) -> str:
+    if found.get(KNOWN_IS) == "passes":
+        return Verdict.FAILED.value
+    if found.get(KNOWN_IS) == "expected" and outcome == "skipped":  # not with --runxfail
+        return XFAILED
+    # Without a verdict something around the scenario failed or skipped it, so it did not run.
+    return str(found.get(VERDICT, Verdict.SKIPPED.value if outcome == "skipped" else "error"))
 
 
 def never_exercised(exercised: Mapping[str, int]) -> list[str]:

@@ -83,7 +83,8 @@ def test_scenarios_run_on_a_foreign_subject_and_skip_what_it_cannot(write: Write
 
 def test_the_subject_of_the_command_line_wins_over_that_of_the_configuration(write: Write, run: Run) -> None:
     write("little.py", LITTLE_SUBJECT)
-    write("pytest.ini", "[pytest]\npythonpath = .\nruncoord_subject = little:Little\n")
+    write("pytest.ini", "[pytest]\npythonpath = .\n")
+    write("runcoord.toml", 'subject = "little:Little"\n')
     write("a.runcoord.yaml", DELIVERING)
     assert run().parseoutcomes() == {"skipped": 1}
     assert run("--runcoord-subject=pytest_runcoord.reference:Reference").parseoutcomes() == {"passed": 1}
@@ -213,7 +214,7 @@ def test_skipped_scenarios_and_further_variants_do_not_count_as_more(write: Writ
 
 @pytest.mark.usefixtures("two")
 def test_the_setting_counts_for_a_run_of_everything_and_for_no_part_of_it(write: Write, run: Run) -> None:
-    write("pytest.ini", "[pytest]\nruncoord_min_scenarios = 3\n")
+    write("runcoord.toml", "min_scenarios = 3\n")
     assert run().ret == pytest.ExitCode.TESTS_FAILED
     assert run("--runcoord-require=2").ret == pytest.ExitCode.OK
     for part, why in {
@@ -227,13 +228,14 @@ def test_the_setting_counts_for_a_run_of_everything_and_for_no_part_of_it(write:
     }.items():
         result = run(*part)
         assert result.ret == pytest.ExitCode.OK, part
-        told = f"runcoord: runcoord_min_scenarios asks for 3 scenarios; not checked, because {why} chose some"
+        told = f"runcoord: min_scenarios asks for 3 scenarios; not checked, because {why} chose some"
         assert told in result.outlines
 
 
 @pytest.mark.usefixtures("two")
 def test_an_m_in_the_configuration_is_the_whole_selection_of_the_project(write: Write, run: Run) -> None:
-    write("pytest.ini", "[pytest]\naddopts = -m 'not slow'\nruncoord_min_scenarios = 3\n")
+    write("pytest.ini", "[pytest]\naddopts = -m 'not slow'\n")
+    write("runcoord.toml", "min_scenarios = 3\n")
     assert run().ret == pytest.ExitCode.TESTS_FAILED
 
 
@@ -260,7 +262,7 @@ def test_a_required_number_that_is_none_stops_the_run(write: Write, run: Run, nu
     result = run(f"--runcoord-require={number}")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines([f"ERROR: --runcoord-require: '{number}' is not a whole number from 0 to *"])
-    write("pytest.ini", f"[pytest]\nruncoord_min_scenarios = {number}\n")
+    write("runcoord.toml", f"min_scenarios = '{number}'\n")
     assert run().ret == pytest.ExitCode.USAGE_ERROR
 
 

@@ -96,7 +96,7 @@ def test_only_the_chosen_tiers_run_and_the_rest_is_deselected(write: Write, run:
     text = PASSING.replace("steps:", "axes: {tier: [sim, real]}\nsteps:")
     write("a.runcoord.yaml", text)
     assert run("--runcoord-tier=sim").parseoutcomes() == {"passed": 1, "deselected": 1}
-    write("pytest.ini", "[pytest]\nruncoord_tier = sim\n")
+    write("runcoord.toml", 'tiers = ["sim"]\n')
     result = run()
     assert result.parseoutcomes() == {"passed": 1, "deselected": 1}
     result.stdout.fnmatch_lines(["runcoord *: *tier sim only*"])

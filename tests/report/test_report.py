@@ -147,7 +147,7 @@ def test_a_directory_that_pytest_took_for_that_of_the_tests_is_refused(tmp_path:
     project, elsewhere = tmp_path / "project", tmp_path / "elsewhere"
     project.mkdir()
     elsewhere.mkdir()
-    (project / "pytest.ini").write_text("[pytest]\nruncoord_min_scenarios = 1\n", "utf-8")
+    (project / "pytest.ini").write_text("[pytest]\n", "utf-8")
     (project / "a.runcoord.yaml").write_text(PASSING, "utf-8")
     result = run_in(project, "-q", "--runcoord-report", str(elsewhere))
     assert result.returncode == pytest.ExitCode.USAGE_ERROR

@@ -1,0 +1,137 @@
+"""Failures that the project's table lists as known: what is shown, and what wrong entries come to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from plugin.conftest import Run
+from plugin.scenario_files import FAILING, PASSING, failing, passing, together
+from plugin.test_gate import summary
+
+pytest_plugins = ["pytester"]
+Write = Callable[[str, str], Path]
+
+TODAY = datetime.now(UTC).date()
+LATER, OVER = TODAY + timedelta(days=30), TODAY - timedelta(days=1)
+
+
+def entry(scenario: str, **more: object) -> str:
+    """One entry of a file runcoord.toml."""
+    values = {"scenario": scenario, "by": "maria", "why": "the library does so", "until": LATER, **more}
+    lines = [f"{name} = {f'{value}' if name == 'until' else f'{value!r}'}" for name, value in values.items()]
+    return "\n".join(["[[known_failures]]", *(line for line in lines if not line.endswith("= None")), ""])
+
+
+@pytest.fixture
+def two(write: Write) -> None:
+    write("a.runcoord.yaml", together(PASSING, FAILING))
+
+
+@pytest.mark.usefixtures("two")
+@pytest.mark.parametrize(
+    "name",
+    [
+        "never-refused",
+        "never-refused::default",
+        "a.runcoord.yaml::never-refused",
+        "a.runcoord.yaml::never-refused::default",
+    ],
+)
+def test_a_known_failure_is_xfailed_with_who_accepted_it_and_why(write: Write, run: Run, name: str) -> None:
+    write("runcoord.toml", entry(name))
+    result = run("-rx")
+    assert result.parseoutcomes() == {"passed": 1, "xfailed": 1}
+    assert result.ret == pytest.ExitCode.OK
+    assert summary(result).startswith("2 scenarios in 2 variants: 1 passed, 1 xfailed\n")
+    result.stdout.fnmatch_lines(
+        [f"XFAIL a.runcoord.yaml::never-refused::default - known failure, accepted by maria until {LATER}: *"]
+    )
+    result.stdout.fnmatch_lines(["runcoord *; 1 known failure"])
+
+
+@pytest.mark.usefixtures("two")
+def test_a_known_failure_counts_as_a_scenario_that_ran(write: Write, run: Run) -> None:
+    write("runcoord.toml", "min_scenarios = 2\n" + entry("never-refused"))
+    assert run().ret == pytest.ExitCode.OK
+
+
+@pytest.mark.usefixtures("two")
+def test_a_known_failure_that_passes_fails_and_says_to_remove_the_entry(write: Write, run: Run) -> None:
+    write("runcoord.toml", entry("never-refused") + entry("plain-life"))
+    result = run()
+    assert result.parseoutcomes() == {"failed": 1, "xfailed": 1}
+    assert "a.runcoord.yaml:1: passes, and is listed as a known failure" in result.outlines
+    result.stdout.fnmatch_lines(["E   remove the known failure at runcoord.toml:6; accepted by maria *"])
+    assert summary(result).startswith("2 scenarios in 2 variants: 1 failed, 1 xfailed\n")
+
+
+@pytest.mark.usefixtures("two")
+def test_an_entry_that_is_over_lets_the_failure_count(write: Write, run: Run) -> None:
+    write("runcoord.toml", entry("never-refused", until=OVER))
+    result = run()
+    assert result.parseoutcomes() == {"passed": 1, "failed": 1}
+    result.stdout.fnmatch_lines(["E   the known failure at runcoord.toml:1 was accepted until*"])
+    write("runcoord.toml", entry("never-refused", until=TODAY))
+    assert run().parseoutcomes() == {"passed": 1, "xfailed": 1}
+
+
+@pytest.mark.usefixtures("two")
+def test_failing_by_something_else_is_no_known_failure(write: Write, run: Run) -> None:
+    write("runcoord.toml", entry("never-refused", failed_by="invariant one-outcome"))
+    result = run()
+    assert result.parseoutcomes() == {"passed": 1, "failed": 1}
+    assert "by expectation refused" in result.stdout.str()
+    write("runcoord.toml", entry("never-refused", failed_by="expectation refused"))
+    assert run().parseoutcomes() == {"passed": 1, "xfailed": 1}
+
+
+VERSIONED = """\
+from pytest_runcoord.reference import Reference
+
+class Versioned(Reference):
+    name = "queue"
+    version = "queue 1.4"
+"""
+
+
+@pytest.mark.parametrize("revision", ["1.4", "queue 1.4"])
+@pytest.mark.usefixtures("two")
+def test_an_entry_for_this_revision_counts(write: Write, run: Run, revision: str) -> None:
+    write("queue_subject.py", VERSIONED)
+    table = 'subject = "queue_subject.py:Versioned"\n'
+    write("runcoord.toml", table + entry("never-refused", revision=revision, until=None))
+    result = run()
+    assert result.parseoutcomes() == {"passed": 1, "xfailed": 1}
+    result.stdout.fnmatch_lines(["runcoord *: scenarios on queue_subject.py:Versioned, queue 1.4; *"])
+
+
+@pytest.mark.usefixtures("two")
+def test_an_entry_for_another_revision_is_left_aside_and_a_failure_says_so(write: Write, run: Run) -> None:
+    write("queue_subject.py", VERSIONED)
+    table = 'subject = "queue_subject.py:Versioned"\n'
+    entries = entry("never-refused", revision="1.3") + entry("plain-life", revision="1.3")
+    write("runcoord.toml", table + entries)
+    result = run()
+    assert result.parseoutcomes() == {"passed": 1, "failed": 1}
+    result.stdout.fnmatch_lines(["E   the known failure at runcoord.toml:2 is for 1.3 only, *"])
+
+
+@pytest.mark.usefixtures("two")
+def test_with_runxfail_nothing_is_known(write: Write, run: Run) -> None:
+    write("runcoord.toml", entry("never-refused") + entry("plain-life"))
+    result = run("--runxfail")
+    assert result.parseoutcomes() == {"passed": 1, "failed": 1}
+    assert summary(result).startswith("2 scenarios in 2 variants: 1 passed, 1 failed\n")
+
+
+def test_known_failures_are_the_same_under_xdist(write: Write, run_apart: Run) -> None:
+    for letter in "abc":
+        write(f"{letter}.runcoord.yaml", together(passing(f"{letter}1"), failing(f"{letter}2")))
+    write("runcoord.toml", "".join(entry(f"{letter}2") for letter in "abc"))
+    result = run_apart("-p", "xdist", "-n2")
+    assert result.parseoutcomes() == {"passed": 3, "xfailed": 3}
+    assert summary(result).startswith("6 scenarios in 6 variants: 3 passed, 3 xfailed\n")

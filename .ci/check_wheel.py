@@ -18,6 +18,7 @@ ALWAYS = (
     "pytest_runcoord/html_report/assets/page.css",
     "pytest_runcoord/html_report/assets/page.html",
     "pytest_runcoord/html_report/assets/page.js",
+    "pytest_runcoord/starting/files/subject.py.txt",
 )
 
 

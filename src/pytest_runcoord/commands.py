@@ -1,4 +1,4 @@
-"""``runcoord schema`` and ``runcoord check``: what editors and reviewers need without running anything.
+"""``runcoord schema``, ``check`` and ``init``: what editors, reviewers and new projects need.
 
 ``runcoord --help`` loads this module to show them; the language of scenarios comes when one is called.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 import click
@@ -79,6 +79,49 @@ def check(context: click.Context, paths: tuple[Path, ...]) -> None:
         )
     if faults:
         context.exit(FOUND_FAULTS)
+
+
+@click.command(name="init", short_help="Begin to run scenarios on this project's own coordinator.")
+@click.argument(
+    "directory", default=".", type=click.Path(exists=True, file_okay=False, writable=True, path_type=Path)
+)
+@click.option(
+    "--tests",
+    default="tests/recovery",
+    show_default=True,
+    metavar="DIR",
+    help="Where the subject and the scenarios go, below the project.",
+)
+@click.option("--github", is_flag=True, help="Write a workflow for GitHub Actions, too.")
+@click.pass_context
+def init(context: click.Context, directory: Path, tests: str, github: bool) -> None:
+    """Write a commented subject, two first scenarios and the configuration of the gate into a project.
+
+    What is written runs as it is, on a placeholder, and says what to fill in. DIRECTORY is the project, the
+    current one if it is left out. Nothing that is there is changed; if one of the files is, none is written.
+    """
+    from pytest_runcoord.starting.project import CannotBegin, new_files, write
+
+    try:
+        files = new_files(directory, PurePosixPath(tests), workflow=github)
+    except CannotBegin as problem:
+        raise click.UsageError(f"{problem.problem}. {problem.remedy} Nothing was written.") from None
+    try:
+        write(directory, files)
+    except OSError as error:
+        reason = f"{error.strerror or error}; nothing was written"
+        raise click.FileError(str(error.filename or directory), reason) from error
+    if _wants_json(context):
+        click.echo(json.dumps({"written": [str(each.path) for each in files]}, indent=2))
+        return
+    width = max(len(str(each.path)) for each in files)
+    for each in files:
+        click.echo(f"{each.path!s:{width}}  {each.what}")
+    click.echo()
+    place = "" if directory == Path() else f"  (in {directory})"
+    click.echo(f"Run it:           pytest -p runcoord{place}")
+    click.echo(f"Then fill in:     {tests}/subject.py, from top to bottom")
+    click.echo("All scenarios:    pytest -p runcoord --runcoord-suite")
 
 
 def _files(paths: tuple[Path, ...]) -> Iterator[Path]:

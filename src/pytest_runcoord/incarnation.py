@@ -45,6 +45,10 @@ class Process(Protocol):
 
     def counters(self) -> Counters | None: ...
 
+    def pause(self) -> None: ...
+
+    def resume(self) -> None: ...
+
     def close(self) -> None: ...
 
     def kill(self) -> None: ...
@@ -139,6 +143,19 @@ class LocalProcess:
     def counters(self) -> Counters | None:
         counters: Counters | None = self._session.counters()
         return counters
+
+    def pause(self) -> None:
+        """It stands still. Only a session that is a process of its own can be told."""
+        self._tell("pause")
+
+    def resume(self) -> None:
+        """It goes on."""
+        self._tell("resume")
+
+    def _tell(self, what: str) -> None:
+        told = getattr(self._session, what, None)
+        if told is not None:
+            told()
 
     def close(self) -> None:
         self._session.close()

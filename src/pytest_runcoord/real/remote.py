@@ -106,6 +106,12 @@ class RemoteProcess:
     def counters(self) -> Counters:
         return self._counters
 
+    def pause(self) -> None:
+        """It does nothing between two requests, so it stands still as it is."""
+
+    def resume(self) -> None:
+        """It goes on when it is asked for something."""
+
     def close(self) -> None:
         if not self._body.ended():
             self._ask({"do": "close"})

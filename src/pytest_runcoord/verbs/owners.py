@@ -90,6 +90,8 @@ def _register_lives(registry: Registry) -> None:
     )
     def pause(world: World, step: Step) -> None:
         incarnation = world.owner(step.args["owner"])
+        assert incarnation.process is not None
+        incarnation.process.pause()
         incarnation.life = Life.PAUSED
         world.history.add("world", incarnation.owner, "pause")
 
@@ -107,6 +109,8 @@ def _register_standstills(registry: Registry) -> None:
         incarnation = world.owners[owner]
         if incarnation.life is not Life.PAUSED:
             raise ScenarioMistake(f"{owner} is {incarnation.life.value}, not paused")
+        assert incarnation.process is not None
+        incarnation.process.resume()
         incarnation.life = Life.ALIVE
         world.history.add("world", owner, "resume")
 

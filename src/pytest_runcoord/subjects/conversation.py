@@ -1,0 +1,362 @@
+"""What is said to one process of a program, and what it says: requests, questions, answers.
+
+Whatever is wrong with it becomes a :class:`ProgramFault`, and the process is ended: nothing that it says
+afterwards could be understood.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import signal
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+from pytest_runcoord._positions import did_you_mean
+from pytest_runcoord.probed_ports import ProbedDestination
+from pytest_runcoord.subject import SubjectWorld
+from pytest_runcoord.subjects.base import Refused
+from pytest_runcoord.subjects.lines import Child, LineFault
+from pytest_runcoord.subjects.program_protocol import ANSWERS, HELLO, PROTOCOL, QUESTIONS, kind_of
+from pytest_runcoord.subjects.program_verbs import VERBS
+from pytest_runcoord.subjects.shapes import Misfit
+from pytest_runcoord.world_errors import FailedMeanwhile, ScenarioMistake, SubjectFault
+from runcoord import DestinationRefused, EventKind
+from runcoord.errors import StoreTimeout
+from runcoord.ports import Message
+
+START_SECONDS = 15.0
+"""Real time from the start of a program to its hello: some take seconds on a loaded computer."""
+ANSWER_SECONDS = 10.0
+"""Real time that a program has for one request, its questions together; waiting in the scenario is free."""
+SHUTDOWN_SECONDS = 5.0
+"""Real time in which a program must end after its answer to ``close`` and the end of its standard input."""
+MAX_QUESTIONS = 10_000
+"""Questions in one request: a batch of hundreds of runs announces a few moments for each."""
+SHOWN_BYTES = 200
+"""Bytes of a line that a message shows."""
+SHOWN_NAME = 60
+"""Characters of a program's own name in messages."""
+SHOWN_LINES = 10
+"""Lines of standard error that a message shows; ``runcoord speak`` shows all that are kept."""
+
+_now = time.monotonic
+"""Bound at import: a frozen clock of the code under test never measures the harness."""
+
+
+class ProgramFault(SubjectFault):
+    """A program did not keep to the protocol, or died. ``stderr`` is what it said last."""
+
+    def __init__(
+        self, program: str, verb: str, problem: str, *, seen: str, remedy: str, stderr: Sequence[str] = ()
+    ) -> None:
+        text = f"{problem} ({seen})" if seen else problem
+        super().__init__(
+            verb, subject=program, problem=text, expected="one line of JSON that answers", remedy=remedy
+        )
+        self.program, self.problem, self.seen, self.stderr = program, problem, seen, tuple(stderr)
+
+    def again(self) -> ProgramFault:
+        """The same, to be raised once more."""
+        made = ProgramFault(
+            self.program, self.verb, self.problem, seen=self.seen, remedy=self.remedy, stderr=self.stderr
+        )
+        made.__cause__ = self
+        return made
+
+
+@dataclass(frozen=True)
+class Command:
+    """How a program is started."""
+
+    words: tuple[str, ...]
+    directory: Path
+
+    def __str__(self) -> str:
+        return " ".join(self.words)
+
+
+class Conversation:
+    """One process of a program, from its hello on. ``ProgramFault`` if it does not even say that."""
+
+    def __init__(self, command: Command) -> None:
+        self._command = command
+        self._name = str(command)
+        self._asking = ""
+        self._id = 0
+        self._over = ""
+        """Why nothing more is said to it; empty while it may be asked."""
+        try:
+            self.child = Child(command.words, command.directory)
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+            raise ProgramFault(
+                self._name,
+                "open",
+                f"cannot be executed: {reason}",
+                seen="",
+                remedy=f"It is looked for from {command.directory}, and on PATH.",
+            ) from error
+        self.due: dict[str, float | None] = {}
+        """When it wants a tick, by the name of the timer; the name is empty where it has one."""
+        self.rows_written: int | None = None
+        self.hello = self._greeting()
+        self._name = "".join(filter(str.isprintable, self.hello["name"]))[:SHOWN_NAME] or self._name
+
+    @property
+    def asking(self) -> str:
+        """The verb that it is in the middle of; empty between two."""
+        return self._asking
+
+    # --- asking ---
+
+    def ask(self, world: SubjectWorld, verb: str, args: Mapping[str, Any], *given: Any) -> dict[str, Any]:
+        """What a verb gives. ``given`` is the handle that it is asked with, if it is. Raises
+        :class:`Refused`, :class:`ProgramFault`, and whatever the world raises at a question."""
+        if self._asking:
+            mistake = ScenarioMistake(
+                f"the program is in the middle of {self._asking!r}, and cannot be asked for {verb!r}",
+                "A program answers one request at a time: let another owner do this.",
+            )
+            raise FailedMeanwhile(mistake) from mistake
+        if self._over:
+            self._fail(verb, f"is not there any more: it {self._over}")
+        if unasked := self.child.unread():
+            self._fail(verb, "wrote a line that nobody asked for", unasked, "Answer each request once.")
+        self._id += 1
+        request = {"id": self._id, "verb": verb, "args": dict(args)}
+        if given:
+            request["with"] = given[0]
+        self._asking = verb
+        try:
+            self._say(request, world)
+            return self._answered(world, verb)
+        except (Refused, ProgramFault):
+            raise
+        except BaseException:
+            self.kill()  # at a question: it crashes there, or the scenario has failed
+            raise
+        finally:
+            self._asking = ""
+
+    def _answered(self, world: SubjectWorld, verb: str) -> dict[str, Any]:
+        left = ANSWER_SECONDS
+        for _ in range(MAX_QUESTIONS + 1):
+            began = _now()
+            line = self._line(verb, max(0.0, left))
+            left -= _now() - began
+            kind = kind_of(line, ANSWERS)
+            if kind is not None:
+                return self._answer(verb, kind, line)
+            self._say(self._reply(world, verb, line), world)
+        raise self.fault(verb, f"asked more than {MAX_QUESTIONS:,} questions", remedy="Look for a loop.")
+
+    def _answer(self, verb: str, kind: str, line: dict[str, Any]) -> dict[str, Any]:
+        self._check(verb, line, lambda: ANSWERS[kind].check(line, ""))
+        if line["id"] != self._id:
+            self._fail(verb, f"answered request {line['id']}, and was asked {self._id}", _bytes(line))
+        if kind == "error":
+            self._fail(verb, f"could not handle it: {line['error']}", remedy="That is a fault of its own.")
+        if "next_due" in line:
+            due = line["next_due"]
+            self.due = dict(due) if isinstance(due, dict) else {"": due}
+        if self.hello.get("counts") and "rows_written" not in line:
+            self._fail(verb, "says that it counts, and does not say 'rows_written'", _bytes(line))
+        self.rows_written = line.get("rows_written", self.rows_written)
+        if kind == "refused":
+            raise Refused(line["refused"], line.get("message", ""), line.get("happened", "no"))
+        values: dict[str, Any] = line["ok"]
+        self._check(verb, line, lambda: VERBS[verb].answer.check(values, "'ok'"))
+        return values
+
+    # --- its questions ---
+
+    def _reply(self, world: SubjectWorld, verb: str, line: dict[str, Any]) -> dict[str, Any]:
+        kind = kind_of(line, QUESTIONS)
+        if kind is None:
+            first = next(iter(line), "")
+            remedy = did_you_mean(first, [*ANSWERS, *QUESTIONS]).capitalize()
+            self._fail(verb, "wrote a line that is no answer and no question", _bytes(line), remedy)
+        self._check(verb, line, lambda: QUESTIONS[kind].line.check(line, ""))
+        if kind == "moment":
+            about = {"run": line["run"]} if "run" in line else {}
+            world.probe.reach(line["moment"], **about)
+        elif kind == "wait":
+            world.sleeper.sleep(line["wait"])
+        elif kind == "new_id":
+            return {"new_id": world.new_id(line["new_id"])}
+        elif kind == "fault":
+            return {"fault": _met(world, line["fault"], line.get("bound"))}
+        else:
+            return _sent(world, line["send"], line.get("patience"))
+        return {"go": True}
+
+    # --- lines ---
+
+    def _greeting(self) -> dict[str, Any]:
+        verb = "hello"
+        line = self._line(verb, START_SECONDS)
+        version = line.get("runcoord")
+        if "runcoord" in line and (version != PROTOCOL or isinstance(version, bool)):
+            self._fail(
+                verb,
+                f"speaks version {json.dumps(version)} of the protocol, and this is version {PROTOCOL}",
+                _bytes(line),
+                "Use a version of runcoord that speaks it, or change the program.",
+            )
+        self._check(verb, line, lambda: HELLO.check(line, "the hello"))
+        return line
+
+    def _line(self, verb: str, seconds: float) -> dict[str, Any]:
+        try:
+            raw = self.child.read_line(seconds)
+        except LineFault as fault:
+            self._fail(verb, fault.problem, fault.read, fault.remedy)
+        try:
+            line = json.loads(raw.decode(), parse_constant=_refuse_constant, object_pairs_hook=_table)
+        except UnicodeDecodeError as error:
+            self._fail(verb, f"wrote what is not UTF-8 (byte {error.start + 1} of the line)", raw)
+        except (ValueError, RecursionError):
+            self._fail(
+                verb,
+                "wrote a line that is not JSON",
+                raw,
+                "Write to standard error what is not for runcoord.",
+            )
+        if not isinstance(line, dict):
+            self._fail(verb, "wrote a line that is no JSON object", raw)
+        return line
+
+    def _say(self, line: dict[str, Any], world: SubjectWorld) -> None:
+        clock = world.clock
+        line["now"] = {
+            "wall": clock.wall(),
+            "monotonic": clock.monotonic(),
+            "boottime": clock.boottime(),
+            "boot_id": clock.boot_id(),
+        }
+        self.child.write(json.dumps(line).encode())
+
+    def _check(self, verb: str, line: dict[str, Any], check: Any) -> None:
+        try:
+            check()
+        except Misfit as misfit:
+            self._fail(verb, f"answered wrongly: {misfit.problem}", _bytes(line), misfit.remedy)
+
+    # --- its end ---
+
+    def close(self, world: SubjectWorld) -> None:
+        """Have it end in good order. :class:`ProgramFault` if it does not."""
+        self.ask(world, "close", {})
+        child = self.child
+        child.end_of_input()
+        if not child.wait(SHUTDOWN_SECONDS):
+            self._fail(
+                "close",
+                f"lives on {SHUTDOWN_SECONDS:g} s after the end of its standard input",
+                remedy="End when standard input ends, and when 'close' is answered.",
+            )
+        child.drain()
+        how = child.how_it_ended()
+        left = child.left_behind()
+        if unasked := child.unread():
+            self._fail("close", "wrote a line after its answer to 'close'", unasked)
+        if how != "exit status 0":
+            self._fail("close", "answered 'close', and then failed")
+        if left:
+            self._fail(
+                "close",
+                f"left {len(left)} process{'es' if len(left) > 1 else ''} behind, which were ended",
+                remedy="Wait for what it starts, or end it.",
+            )
+        self._over = "was closed"
+        child.let_go()
+
+    def kill(self) -> None:
+        """SIGKILL. It is there unreaped until :meth:`let_go`, so that its group is known as its own."""
+        self._over = self._over or "was killed"
+        self.child.send_signal(signal.SIGKILL)
+        self.child.wait(SHUTDOWN_SECONDS)
+
+    def let_go(self) -> None:
+        """End what is left of it and of its group."""
+        self._over = self._over or "was ended"
+        self.child.let_go()
+
+    def _fail(self, verb: str, problem: str, read: bytes = b"", remedy: str = "") -> NoReturn:
+        raise self.fault(verb, problem, read, remedy)
+
+    def fault(self, verb: str, problem: str, read: bytes = b"", remedy: str = "") -> ProgramFault:
+        """What is wrong, with what was read and what became of the process, which is ended."""
+        child, how = self.child, ""
+        if not self._over:
+            child.drain()
+            how = child.how_it_ended()
+            self._over = problem
+            child.let_go()
+        said = child.tail.lines()
+        parts = [f"it wrote {_shown(read)}" if read else "", how]
+        if said:
+            parts.append("its standard error ends with: " + " / ".join(said[-SHOWN_LINES:]))
+        seen = "; ".join(each for each in parts if each)
+        return ProgramFault(self._name, verb, problem, seen=seen, remedy=remedy, stderr=said)
+
+
+def _met(world: SubjectWorld, call: str, bound: float | None) -> str | None:
+    """The fault that a call to the program's store meets. One that hangs costs the bound."""
+    fault = world.probe.fault(call)
+    if fault == "hang" and bound is None:
+        world.probe.hang()
+    elif fault == "hang":
+        with contextlib.suppress(StoreTimeout):
+            world.bounded.call(bound or 0.0, world.probe.hang)
+    return fault
+
+
+def _sent(world: SubjectWorld, said: dict[str, Any], patience: float | None) -> dict[str, Any]:
+    """Offer a message of the program to its destination."""
+    message = Message(
+        event_id=said["event"],
+        kind=said.get("kind", EventKind.FINISHED.value),
+        run_id=said["run"],
+        destination=said["destination"],
+        body=said["body"].encode("utf-8", "surrogatepass"),
+        attempt=said["attempt"],
+    )
+    destination = ProbedDestination(world.probe)
+    try:
+        if patience is None:
+            destination(message)
+        else:
+            world.bounded.call(patience, lambda: destination(message))
+    except DestinationRefused as refusal:
+        return {"refused": str(refusal)}
+    except StoreTimeout:
+        return {"later": f"no answer within {patience:g} s"}
+    except Exception as error:  # noqa: BLE001  whatever a destination raises means "not now"
+        return {"later": f"{type(error).__name__}: {error}"}
+    return {"accepted": True}
+
+
+def _table(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) != len(pairs):
+        raise ValueError("a name stands twice in a table")
+    return made
+
+
+def _refuse_constant(text: str) -> NoReturn:
+    raise ValueError(f"{text} is no JSON")
+
+
+def _bytes(line: dict[str, Any]) -> bytes:
+    return json.dumps(line).encode()
+
+
+def _shown(read: bytes) -> str:
+    text = read[:SHOWN_BYTES].decode("utf-8", "backslashreplace")
+    text = "".join(each if each.isprintable() else repr(each)[1:-1] for each in text)
+    return f"'{text}'" if len(read) <= SHOWN_BYTES else f"'{text}…'"

@@ -29,7 +29,8 @@ def reference_page(registry: Registry) -> str:
         *_axes(registry),
         *_list(
             "Moments",
-            "Named effects, for `crash_at` and for arguments that ask for one. Need the capability `moments`.",
+            "Named effects, for `crash_at` and for arguments that ask for one. They need the capability "
+            "`moments`.",
             registry.moments,
         ),
         *_list("Refusals", "What a step may name as `refused`.", registry.refusals),

@@ -18,7 +18,7 @@ class Thief:
     """Runs in a dictionary. Its ``claim`` takes what it is asked for, whoever has it."""
 
     name = "thief"
-    capabilities = frozenset({"runs", "starting", "epochs", "owners"})
+    capabilities = frozenset({"runs", "starting", "leases", "epochs", "owners"})
 
     def open(self, owner: str, world: SubjectWorld) -> ThiefSession:
         return ThiefSession(owner, world)

@@ -17,6 +17,7 @@ from pytest_runcoord.invariants.delivery import (
     ResultKept,
     SameEventSameBytes,
 )
+from pytest_runcoord.invariants.holding import HeldByOne, StaleHolderRefused
 from pytest_runcoord.invariants.homes import HOME_INVARIANTS
 from pytest_runcoord.invariants.importing import OF_IMPORTS
 from pytest_runcoord.invariants.ownership import EpochRises, LiveLeaseKept, OwnerTold, StaleOwnerRefused
@@ -60,7 +61,8 @@ INVARIANTS: tuple[type[Invariant], ...] = (
     *COMMAND_INVARIANTS,
     *HOME_INVARIANTS,
 )
-WATCHED: tuple[type[Invariant], ...] = (*INVARIANTS, *OF_IMPORTS)
-"""All that watch a scenario: where imports are concerned, some have a second part of the same id."""
+WATCHED: tuple[type[Invariant], ...] = (*INVARIANTS, HeldByOne, StaleHolderRefused, *OF_IMPORTS)
+"""All that watch a scenario: where imports are concerned, or there are no leases or epochs, some have a
+second part of the same id."""
 
 __all__ = ["INVARIANTS", "WATCHED", "IdleIsFree", "Invariant", "Violated", "Watch"]

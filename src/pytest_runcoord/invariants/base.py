@@ -27,6 +27,8 @@ class Invariant:
     says: ClassVar[str] = ""
     needs: ClassVar[frozenset[str]] = frozenset()
     """Capabilities without which it says nothing; it does not watch a subject that lacks one."""
+    instead_of: ClassVar[frozenset[str]] = frozenset()
+    """Capabilities in whose place it stands; it does not watch a subject that has them all."""
     hears: ClassVar[frozenset[str]] = frozenset({"verb", "message", "world", "moment", "tick", "signal"})
     """Kinds of entries that :meth:`see` is asked about."""
     verbs: ClassVar[frozenset[str] | None] = None
@@ -128,7 +130,9 @@ def _audiences(kinds: tuple[type[Invariant], ...]) -> dict[tuple[bool, bool], _A
 @lru_cache(maxsize=8)
 def _watching(kinds: tuple[type[Invariant], ...], able: frozenset[str]) -> tuple[type[Invariant], ...]:
     """Those that watch a subject with these capabilities."""
-    return tuple([kind for kind in kinds if kind.needs <= able])
+    return tuple(
+        [kind for kind in kinds if kind.needs <= able and not (kind.instead_of and kind.instead_of <= able)]
+    )
 
 
 class Watch:

@@ -12,6 +12,7 @@ from pytest_runcoord.history import Entry
 from pytest_runcoord.homes.plan import IMPORT, IMPORTING
 from pytest_runcoord.homes.shapes import RESULT, can_be_id, secret_parts
 from pytest_runcoord.invariants.base import Invariant
+from pytest_runcoord.invariants.bodies import read_body
 from pytest_runcoord.subject import EventSeen, RunSeen, Snapshot
 
 if TYPE_CHECKING:
@@ -271,7 +272,7 @@ class ImportsAreClean(_OfImports):
                 )
 
     def _require_times(self, event: EventSeen) -> None:
-        wrong = [number for number in _numbers(json.loads(event.body)) if not abs(number) <= FARTHEST]
+        wrong = [number for number in _numbers(read_body(event) or {}) if not abs(number) <= FARTHEST]
         self.exercised += 1
         if wrong:
             self.fail(
@@ -346,7 +347,7 @@ class FolderResultKept(_OfImports):
 
     def _require(self, run: RunSeen, event: EventSeen | None, size: int) -> None:
         assert run.source is not None
-        said = run.source if event is None else json.loads(event.body).get("source") or {}
+        said = run.source if event is None else (read_body(event) or {}).get("source") or {}
         kept = said.get("result") or {}
         if (kept.get("file"), kept.get("size")) != (RESULT, size):
             self.fail(

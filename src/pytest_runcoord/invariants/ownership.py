@@ -20,6 +20,7 @@ WRITING = frozenset(
 class EpochRises(Invariant):
     id = "epoch-rises"
     says = "Every acquisition raises the epoch; it never falls or empties."
+    needs = frozenset({"epochs"})
     hears = frozenset({"verb"})
     verbs = ACQUIRING
     about_runs = True
@@ -74,6 +75,7 @@ class EpochRises(Invariant):
 class StaleOwnerRefused(Invariant):
     id = "stale-owner-refused"
     says = "No write by a lower epoch lands."
+    needs = frozenset({"epochs"})
     hears = frozenset({"verb"})
     verbs = WRITING
 
@@ -102,6 +104,7 @@ class StaleOwnerRefused(Invariant):
 class LiveLeaseKept(Invariant):
     id = "live-lease-kept"
     says = "No takeover of an unexpired lease without proof of death."
+    needs = frozenset({"leases", "owners"})
     hears = frozenset({"verb"})
     verbs = TAKING
     about_runs = True
@@ -152,7 +155,7 @@ class LiveLeaseKept(Invariant):
 class OwnerTold(Invariant):
     id = "owner-told"
     says = "A holder that lost its run has no effect afterwards, and is told."
-    needs = frozenset({"executor"})
+    needs = frozenset({"executor", "owners"})
     hears = frozenset({"verb"})
     verbs = frozenset({"effect", "finish", "hold"})
 
@@ -190,7 +193,7 @@ class OwnerTold(Invariant):
                 continue
             self.exercised += 1
             hold = incarnation.process.call("hold", {}, handle.name)
-            if hold["hold"] == "held":
+            if hold.get("hold") == "held":
                 self.fail(
                     f"{handle.owner} lost {handle.run} to {run.owner} and was never told",
                     expected="its hold ends",

@@ -189,7 +189,7 @@ def _register_owning(registry: Registry) -> None:
             world.answers[verb] = ask_with(world, step, verb, "lease", args, keeps=keeps)
 
     with_lease("start", "The work begins, durably.", "runs")
-    with_lease("renew", "A lease is lengthened.", "leases")
+    with_lease("renew", "A lease is lengthened.", "renewal")
     with_lease(
         "reacquire",
         "An expired lease is taken again, if nobody acquired the run since. 'as' keeps the older handle.",

@@ -12,7 +12,15 @@ from typing import Any
 
 from litequeue import LiteQueue, Message, MessageStatus
 
-from pytest_runcoord.subjects import RunSeen, SessionBase, Snapshot, SubjectBase, SubjectWorld
+from pytest_runcoord.subjects import (
+    Answer,
+    RunSeen,
+    SessionBase,
+    Snapshot,
+    SubjectBase,
+    SubjectWorld,
+    deadline,
+)
 
 LOCKED_SECONDS = 60
 """After so long a message that was popped and not marked done counts as abandoned."""
@@ -37,19 +45,20 @@ class LiteQueueSession(SessionBase):
         message = self.queue.put(json.dumps({"run": run, "payload": payload}))
         self.world.shared.setdefault("messages", []).append(message.message_id)
 
-    def claim_next(self) -> dict[str, Any] | None:
+    def claim_next(self) -> Answer | None:
         message = self.queue.pop()
-        # What is returned here is handed to complete() and release().
-        return None if message is None else {"run": run_of(message), "message_id": message.message_id}
+        if message is None:
+            return None
+        return Answer({"run": run_of(message)}, message)  # complete() and release() are given the message
 
-    def complete(self, lease: dict[str, Any], outcome: str) -> None:
+    def complete(self, message: Message, outcome: str) -> None:
         if outcome == "completed":
-            self.queue.done(lease["message_id"])
+            self.queue.done(message.message_id)
         else:
-            self.queue.mark_failed(lease["message_id"])
+            self.queue.mark_failed(message.message_id)
 
-    def release(self, lease: dict[str, Any]) -> None:
-        self.queue.retry(lease["message_id"])
+    def release(self, message: Message) -> None:
+        self.queue.retry(message.message_id)
 
     def recover(self) -> None:
         """Not a call of litequeue, but the recipe that its author gives (litequeue issue 1): look at
@@ -77,7 +86,7 @@ class LiteQueueSubject(SubjectBase):
             found = [queue.get(each) for each in world.shared.get("messages", ())]
         finally:
             queue.close()
-        runs = [seen(message) for message in found if message is not None]
+        runs = [seen(message, world) for message in found if message is not None]
         return Snapshot({run.run_id: run for run in runs}, {})
 
 
@@ -86,6 +95,11 @@ def run_of(message: Message) -> str:
     return run
 
 
-def seen(message: Message) -> RunSeen:
+def seen(message: Message, world: SubjectWorld) -> RunSeen:
     state, outcome = SEEN[MessageStatus(message.status)]
-    return RunSeen(run_of(message), state, outcome)
+    lease = None
+    if (
+        state == "running" and message.lock_time is not None
+    ):  # by the recipe, it is its consumer's for so long
+        lease = deadline(world, wall=message.lock_time / 1e9 + LOCKED_SECONDS)
+    return RunSeen(run_of(message), state, outcome, lease=lease)

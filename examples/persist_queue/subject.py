@@ -11,7 +11,7 @@ from typing import Any
 
 from persistqueue import AckStatus, Empty, SQLiteAckQueue
 
-from pytest_runcoord.subjects import RunSeen, SessionBase, Snapshot, SubjectBase, SubjectWorld
+from pytest_runcoord.subjects import Answer, RunSeen, SessionBase, Snapshot, SubjectBase, SubjectWorld
 
 SEEN = {
     AckStatus.inited: ("accepted", None),
@@ -24,31 +24,35 @@ SEEN = {
 
 
 class PersistQueueSession(SessionBase):
-    """One process that uses the queue, as a producer and as a consumer. It opens it with the defaults."""
+    """One process that uses the queue, as a producer and as a consumer.
+
+    It is opened with ``auto_resume=False``. By default whoever opens the queue takes the work of all others,
+    and no scenario would get any further. Owners whose name ends with "by-default" open it so.
+    """
 
     def __init__(self, owner: str, world: SubjectWorld) -> None:
         super().__init__(owner, world)
-        self.queue = SQLiteAckQueue(str(world.directory))
+        by_default = owner.partition("#")[0].endswith("by-default")
+        self.queue = SQLiteAckQueue(str(world.directory), auto_resume=by_default)
 
     def submit(self, run: str, payload: Any = None) -> None:
         self.queue.put({"run": run, "payload": payload})
 
-    def claim_next(self) -> dict[str, Any] | None:
+    def claim_next(self) -> Answer | None:
         try:
             item = self.queue.get(block=False, raw=True)
         except Empty:
             return None
-        # What is returned here is handed to complete() and release().
-        return {"run": item["data"]["run"], "item": item}
+        return Answer({"run": item["data"]["run"]}, item)  # complete() and release() are given the item
 
-    def complete(self, lease: dict[str, Any], outcome: str) -> None:
+    def complete(self, item: dict[str, Any], outcome: str) -> None:
         if outcome == "completed":
-            self.queue.ack(lease["item"])
+            self.queue.ack(item)
         else:
-            self.queue.ack_failed(lease["item"])
+            self.queue.ack_failed(item)
 
-    def release(self, lease: dict[str, Any]) -> None:
-        self.queue.nack(lease["item"])
+    def release(self, item: dict[str, Any]) -> None:
+        self.queue.nack(item)
 
     def recover(self) -> None:
         self.queue.resume_unack_tasks()

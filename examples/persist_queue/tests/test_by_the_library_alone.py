@@ -88,7 +88,24 @@ def test_an_item_whose_consumer_was_killed_is_given_out_when_the_queue_is_opened
     queue.put("work")
     queue.close()
     assert get_and_die(tmp_path) == "work"
-    assert opened().get(block=False) == "work"
+    again = opened()
+    assert again.qsize() == 1  # issue 144, mended
+    assert again.get(block=False) == "work"
+
+
+def test_threads_that_share_a_queue_are_given_different_items(opened: Callable[..., SQLiteAckQueue]) -> None:
+    queue, got = opened(multithreading=True), []
+    for each in range(40):
+        queue.put(each)
+    threads = [
+        threading.Thread(target=lambda: got.extend(queue.get(block=False) for _ in range(10)))
+        for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(WAIT_SECONDS)
+    assert sorted(got) == list(range(40))
 
 
 def test_items_are_given_out_in_the_order_of_their_puts_whatever_the_wall_clock_does(

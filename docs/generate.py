@@ -22,6 +22,7 @@ import runcoord
 import runcoord._core.limits as coordinator_limits
 import runcoord.ports
 import runcoord.testing
+import runcoord.values
 from pytest_runcoord import fixtures, from_python, known_failures, patching, project_table
 from pytest_runcoord.commands import schema as schema_command
 from pytest_runcoord.homes import fixtures as home_fixtures
@@ -189,8 +190,8 @@ def library_page() -> str:
     parts = [
         (
             "The names that a program may rely on: those of `runcoord`, listed here, of `runcoord.errors` "
-            "(see [errors](errors.md)), `runcoord.ports` and `runcoord.testing`. A name that begins with an "
-            "underscore may change in any version. All times are in seconds."
+            "(see [errors](errors.md)), `runcoord.ports`, `runcoord.testing` and `runcoord.values`. A name that "
+            "begins with an underscore may change in any version. All times are in seconds."
         )
     ]
     placed: set[str] = set()
@@ -205,7 +206,7 @@ def library_page() -> str:
             parts += _described(name, each)
         for name in PORTS_BESIDE.get(title, ()):
             parts += _described(name, getattr(runcoord.ports, name))
-    for module in (runcoord.ports, runcoord.testing):
+    for module in (runcoord.ports, runcoord.testing, runcoord.values):
         parts += [f"## `{module.__name__}`", markdown(module.__doc__ or "")]
         rest = {name: getattr(module, name) for name in module.__all__ if name not in names}
         parts.append(table(("Name", "Meaning"), [_brief(name, each) for name, each in rest.items()]))

@@ -27,6 +27,7 @@ LADDER: tuple[frozenset[str], ...] = (
             "runcoord._log",
             "runcoord._process_ports",
             "runcoord._store_ports",
+            "runcoord.values",
         }
     ),
     frozenset({"runcoord.ports"}),
@@ -68,7 +69,7 @@ LADDER: tuple[frozenset[str], ...] = (
 ONLY_INSIDE_PYTEST = frozenset({("runcoord", "pytest", False)})
 
 #: What the harness may see of the library: what any other project may see too.
-PUBLIC = frozenset({"runcoord", "runcoord.errors", "runcoord.ports", "runcoord.testing"})
+PUBLIC = frozenset({"runcoord", "runcoord.errors", "runcoord.ports", "runcoord.testing", "runcoord.values"})
 
 #: Standard library modules without clock, chance, input or output: no ``datetime``, because of its ``now()``.
 ALLOWED_IN_CORE = frozenset({("runcoord._core.values", "sys")})

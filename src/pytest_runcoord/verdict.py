@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pytest_runcoord.picture import Picture
+    from pytest_runcoord.picture.model import Picture
 
 
 class Verdict(enum.StrEnum):

@@ -189,9 +189,9 @@ class _Late:
 # --- what is made late ---
 
 
-_PATTERNS: dict[tuple[int, bool], Any] = {}
-"""A constructor for each number of fields, and whether they are checked. To compile one takes a tenth of a
-millisecond, to rename its fields a hundredth of that."""
+_PATTERNS: dict[tuple[int, bool, bool], Any] = {}
+"""A constructor for each number of fields, whether they are checked, and whether they are frozen. To compile
+one takes a tenth of a millisecond, to rename its fields a hundredth of that."""
 
 
 def _init(plan: _Plan) -> Any:
@@ -219,13 +219,14 @@ def _compiled_init(plan: _Plan) -> Any:
     """The same, which costs what any other function does."""
     names, factories, checked = tuple(plan.fields), plan.factories, plan.checked
     if factories:
-        like = _compiled(names, factories, checked)
+        like = _compiled(names, factories, checked, plan.frozen)
         code = like.__code__
     else:
         places = tuple(f"_{number}" for number in range(len(names)))
-        like = _PATTERNS.get((len(names), checked))
+        like = _PATTERNS.get((len(names), checked, plan.frozen))
         if like is None:
-            like = _PATTERNS[len(names), checked] = _compiled(places, {}, checked)
+            like = _compiled(places, {}, checked, plan.frozen)
+            _PATTERNS[len(names), checked, plan.frozen] = like
         code = _renamed(like.__code__, dict(zip(places, names, strict=True)))
     return _function(plan, code, like)
 
@@ -257,7 +258,7 @@ def _defaults(plan: _Plan) -> tuple[tuple[Any, ...], dict[str, Any]]:
     return tuple(defaults), factories
 
 
-def _compiled(names: tuple[str, ...], factories: dict[str, Any], checked: bool) -> Any:
+def _compiled(names: tuple[str, ...], factories: dict[str, Any], checked: bool, frozen: bool) -> Any:
     known = {"_set": object.__setattr__, "_factory": _FACTORY}
     lines = []
     for name in names:
@@ -265,7 +266,7 @@ def _compiled(names: tuple[str, ...], factories: dict[str, Any], checked: bool) 
         if name in factories:
             known[f"_make_{name}"] = factories[name]
             argument = f"_make_{name}() if {name} is _factory else {name}"
-        lines.append(f"_set(self, {name!r}, {argument})")
+        lines.append(f"_set(self, {name!r}, {argument})" if frozen else f"self.{name} = {argument}")
     if checked:
         lines.append("self.__post_init__()")
     body = "\n  ".join(lines or ["pass"])
@@ -279,6 +280,7 @@ def _compiled(names: tuple[str, ...], factories: dict[str, Any], checked: bool) 
 def _renamed(code: Any, names: dict[str, str]) -> Any:
     return code.replace(
         co_varnames=tuple(names.get(each, each) for each in code.co_varnames),
+        co_names=tuple(names.get(each, each) for each in code.co_names),
         co_consts=tuple(names.get(each, each) if isinstance(each, str) else each for each in code.co_consts),
     )
 

@@ -206,10 +206,11 @@ def library_page() -> str:
             parts += _described(name, each)
         for name in PORTS_BESIDE.get(title, ()):
             parts += _described(name, getattr(runcoord.ports, name))
-    for module in (runcoord.ports, runcoord.testing, runcoord.values):
+    for module in (runcoord.ports, runcoord.testing):
         parts += [f"## `{module.__name__}`", markdown(module.__doc__ or "")]
         rest = {name: getattr(module, name) for name in module.__all__ if name not in names}
         parts.append(table(("Name", "Meaning"), [_brief(name, each) for name, each in rest.items()]))
+    parts += [f"## `{runcoord.values.__name__}`", markdown(runcoord.values.__doc__ or "")]
     if missing := names.keys() - placed:
         raise RuntimeError(f"no section of the page has {', '.join(sorted(missing))}")
     return page("Library", *parts)

@@ -94,7 +94,8 @@ def test_an_item_whose_consumer_was_killed_is_given_out_when_the_queue_is_opened
 
 
 def test_threads_that_share_a_queue_are_given_different_items(opened: Callable[..., SQLiteAckQueue]) -> None:
-    queue, got = opened(multithreading=True), []
+    queue = opened(multithreading=True)
+    got: list[int] = []
     for each in range(40):
         queue.put(each)
     threads = [
@@ -164,7 +165,7 @@ def test_two_consumers_between_the_two_statements_of_get_are_given_the_same_item
         def __exit__(self, *_: object) -> None:
             pass
 
-    one.tran_lock = Held()
+    one.tran_lock = Held()  # type: ignore[assignment]
     got: list[str] = []
     thread = threading.Thread(target=lambda: got.append(one.get(block=False)))
     thread.start()

@@ -7,9 +7,9 @@ import json
 from pytest_runcoord.history import HistoryFull
 from pytest_runcoord.invariants import Violated
 from pytest_runcoord.probed_ports import Crashed, NeverReturns
-from pytest_runcoord.scenario import Clause, Step
+from pytest_runcoord.scenario import Clause, Scenario, Step
 from pytest_runcoord.verbs.comparing import Unmet
-from pytest_runcoord.verdict import FailureKind
+from pytest_runcoord.verdict import Failure, FailureKind
 from pytest_runcoord.world_errors import (
     BoundReached,
     Denied,
@@ -73,7 +73,7 @@ def describe(error: BaseException) -> StepFailed:
             error.verb,
             str(error),
             expected=error.expected,
-            seen="" if error.error is None else repr(error.error),
+            seen=error.seen,
             remedy=error.remedy,
         )
     if isinstance(error, NeverReturns):
@@ -103,6 +103,30 @@ def describe(error: BaseException) -> StepFailed:
         f"the harness or the subject raised {type(error).__name__}: {error}",
         remedy="Run again with --full-trace to see where.",
     )
+
+
+def failure_at(at: Clause | None, scenario: Scenario, error: BaseException, *, begun: bool = True) -> Failure:
+    """Why a scenario failed, and where: at a step or an expectation, after the last one or before any."""
+    described = describe(error)
+    position = at.position if at is not None else scenario.position
+    if at is None and begun and described.kind in AT_THE_LAST_STEP and scenario.steps:
+        position = scenario.steps[-1].position
+    return Failure(
+        described.kind,
+        described.name,
+        described.problem,
+        position.path,
+        position.line,
+        position.column,
+        as_written(at) if at is not None else "after the last step" if begun else "before the first step",
+        described.expected,
+        described.seen,
+        described.remedy,
+    )
+
+
+AT_THE_LAST_STEP = (FailureKind.INVARIANT, FailureKind.SUBJECT)
+"""What is shown at the last step where it came to light after it."""
 
 
 def as_written(clause: Clause) -> str:

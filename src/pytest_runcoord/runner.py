@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 
 from pytest_runcoord.arming import ANY_MOMENT, Armed
-from pytest_runcoord.failures import StepFailed, as_written, describe
+from pytest_runcoord.failures import StepFailed, failure_at
 from pytest_runcoord.garbage import collected_at_the_end
 from pytest_runcoord.healing import heal
 from pytest_runcoord.history import HistoryFull
@@ -30,7 +30,7 @@ from pytest_runcoord.world import (
     World,
     WorldPlan,
 )
-from pytest_runcoord.world_errors import CannotBeReal, FailedMeanwhile
+from pytest_runcoord.world_errors import CannotBeReal, FailedMeanwhile, SubjectFault
 
 MEMORY_DISK = Path("/dev/shm")
 """Where scenarios keep their files if it is there: a process that dies loses nothing of it, which is the
@@ -60,7 +60,15 @@ def run_variant(
     if reason:
         result.verdict, result.skipped = Verdict.SKIPPED, reason
         return result
-    subject = _reference(choices) if subject is None else _guarded(subject)
+    over = _nothing
+    if subject is None:
+        subject = _reference(choices)
+    else:
+        try:
+            subject, over = _guarded(subject)
+        except SubjectFault as fault:  # it cannot even say what it is
+            result.verdict, result.failure = Verdict.FAILED, failure_at(None, scenario, fault, begun=False)
+            return result
     if around is not None:
         subject = around(subject)
     missing = _lacking(scenario, subject)
@@ -71,7 +79,7 @@ def run_variant(
     directory = Path(tempfile.mkdtemp(prefix="runcoord-", dir=_scratch()))
     try:
         with collected_at_the_end():
-            _Run(scenario, subject, directory, result, attach).run()
+            _Run(scenario, subject, directory, result, attach, over).run()
     finally:
         _remove(directory)
         result.seconds = _now() - began
@@ -104,10 +112,16 @@ def _senseless(choices: Mapping[str, str], *, foreign: bool) -> str:
     return ""
 
 
-def _guarded(subject: Subject) -> Subject:
+def _guarded(subject: Subject) -> tuple[Subject, Callable[[], None]]:
+    """A subject of somebody else behind a guard, and what is called when its scenario is over."""
     from pytest_runcoord.subjects.guarded import Guarded
 
-    return Guarded(subject)
+    guarded = Guarded(subject)
+    return guarded, guarded.over
+
+
+def _nothing() -> None:
+    """The reference leaves nothing behind."""
 
 
 def _reference(choices: dict[str, str]) -> Subject:
@@ -134,8 +148,9 @@ class _Run:
         directory: Path,
         result: RunResult,
         attach: Callable[[World], None] | None,
+        over: Callable[[], None],
     ) -> None:
-        self._scenario, self._subject, self._result = scenario, subject, result
+        self._scenario, self._subject, self._result, self._over = scenario, subject, result, over
         plan = WorldPlan(choices=dict(result.choices))
         for given in scenario.given:
             assert given.word.function is not None
@@ -181,12 +196,26 @@ class _Run:
         finally:
             result.exercised = self._watch.exercised()
             result.moments = {name: count for name, count in self._world.moments.items() if name}
-            if result.failure is not None:
-                from pytest_runcoord.picture.recording import drawn
+            self._draw()
+            self._end()
 
-                result.history = self._world.history.lines()
-                result.picture = drawn(self._world, result)
-            self._world.end()
+    def _end(self) -> None:
+        """Let go of everything. What the subject does wrong in that counts, unless something did before."""
+        for act in (self._world.end, self._over):
+            try:
+                act()
+            except SubjectFault as fault:
+                if self._result.verdict is Verdict.PASSED:
+                    self._result.verdict, self._result.failure = Verdict.FAILED, self._failure(fault)
+                    self._draw()
+
+    def _draw(self) -> None:
+        """What a report shows of a failure."""
+        if self._result.failure is not None:
+            from pytest_runcoord.picture.recording import drawn
+
+            self._result.history = self._world.history.lines()
+            self._result.picture = drawn(self._world, self._result)
 
     # --- steps ---
 
@@ -294,21 +323,4 @@ class _Run:
     # --- failing ---
 
     def _failure(self, error: BaseException) -> Failure:
-        at = self._at
-        position = at.position if at is not None else self._scenario.position
-        written = as_written(at) if at is not None else "after the last step"
-        described = describe(error)
-        if at is None and described.kind is FailureKind.INVARIANT and self._scenario.steps:
-            position = self._scenario.steps[-1].position
-        return Failure(
-            described.kind,
-            described.name,
-            described.problem,
-            position.path,
-            position.line,
-            position.column,
-            written,
-            described.expected,
-            described.seen,
-            described.remedy,
-        )
+        return failure_at(self._at, self._scenario, error)

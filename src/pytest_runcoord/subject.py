@@ -21,6 +21,8 @@ from runcoord.ports import BadRow, Clock, Counters, Deadline, Homes, Launcher, P
 
 CAPABILITIES: dict[str, str] = {
     "runs": "submit runs, claim them and complete them; claiming may be starting",
+    "quiet": "opening and closing change nothing that is durable; what an owner holds stays held",
+    "settings": "take the settings that a scenario states, by their names",
     "claim-next": "hand out whichever run is next, in the order of their submission",
     "starting": "a claim and the beginning of the work are two steps, and only what began can be interrupted",
     "leases": "a claim holds for a length of time that can be chosen, and expires by itself",
@@ -43,6 +45,7 @@ CAPABILITIES: dict[str, str] = {
     "retry": "retry a run as a new, linked one, with the same inputs",
     "automatic-retry": "retry interrupted runs by itself, within a budget, and count the interruptions",
     "recovery": "deal with runs whose owner is gone, by a sweep: they end, or can be claimed again",
+    "resumption": "an owner that starts again takes up or ends what it held before it died",
     "proof": "a sweep frees at once what an owner held whose process is provably gone",
     "interruption": "a run whose owner died after it began ends as interrupted, and never begins again",
     "outbox": "write the end of a run as an event with it, and deliver it to its destination",
@@ -215,8 +218,11 @@ class Session(Protocol):
 class Subject(Protocol):
     """A coordinator under test."""
 
-    name: str
-    capabilities: frozenset[str]
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def capabilities(self) -> frozenset[str]: ...
 
     def open(self, owner: str, world: SubjectWorld) -> Session: ...
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -162,14 +163,15 @@ class World(Surroundings):
     def end(self) -> None:
         """The scenario is over: let go of everything."""
         self.time.release_hanging()
-        for incarnation in self.incarnations:
-            if incarnation.life in (Life.ALIVE, Life.PAUSED) and incarnation.process is not None:
-                incarnation.life = Life.CLOSED
-                incarnation.process.kill()
-        self.processes.end()
-        for cleanup in reversed(self.cleanups):
-            cleanup()
-        self.subject.finish(self._onlooker or subject_world(self, None))
+        with ExitStack() as last:  # each of these is done, whatever another one raises; the last one first
+            last.callback(self.subject.finish, self._onlooker or subject_world(self, None))
+            for cleanup in self.cleanups:
+                last.callback(cleanup)
+            last.callback(self.processes.end)
+            for incarnation in reversed(self.incarnations):
+                if incarnation.life in (Life.ALIVE, Life.PAUSED) and incarnation.process is not None:
+                    incarnation.life = Life.CLOSED
+                    last.callback(incarnation.process.kill)
 
     # --- verbs ---
 

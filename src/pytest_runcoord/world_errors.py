@@ -36,6 +36,10 @@ class Denied(Exception):
         self.code, self.error, self.happened = code, error, happened
 
 
+LEAK = "leak"
+"""What stands for the verb where something was left behind."""
+
+
 class SubjectFault(Exception):
     """The subject did what it must not: raised what is no refusal, gave nonsense, did not return, left
     something behind. ``problem`` says what, unless it is ``error``, which it raised."""
@@ -48,11 +52,14 @@ class SubjectFault(Exception):
         subject: str = "",
         problem: str = "",
         expected: str = "an answer or a refusal",
+        seen: str = "",
         remedy: str = "",
     ) -> None:
         problem = problem or f"raised {type(error).__name__}: {error}"
-        super().__init__(f"the subject {subject}: {verb}: {problem}" if subject else f"{verb} {problem}")
+        said = problem if verb == LEAK else f"{verb} {problem}"
+        super().__init__(f"the subject {subject}: {said}" if subject else said)
         self.verb, self.error, self.expected, self.remedy = verb, error, expected, remedy
+        self.seen = seen or ("" if error is None else repr(error))
 
 
 class Refusing(Protocol):

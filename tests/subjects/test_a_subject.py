@@ -66,4 +66,4 @@ def test_what_it_raises_and_does_not_name_as_a_refusal_is_its_fault_by_name() ->
     )
     assert result.failure is not None
     assert (result.failure.kind, result.failure.name) == (FailureKind.SUBJECT, "claim"), result.failure
-    assert result.failure.problem == "the subject toy: claim: raised Taken: r1"
+    assert result.failure.problem == "the subject toy: claim raised Taken: r1"

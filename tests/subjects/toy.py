@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from pytest_runcoord.subjects import RunSeen, SessionBase, Snapshot, SubjectBase, SubjectWorld, deadline
 
@@ -89,7 +90,7 @@ STATES = {"waiting": "accepted", "taken": "claimed", "done": "finished"}
 class ToySubject(SubjectBase):
     name = "toy"
     version = "1"
-    session = ToySession
+    session: type[Any] = ToySession
     promises = ("epochs", "owners")
     refusals = {Taken: "lease-held", NotYours: "lease-lost", Unknown: "unknown-run"}  # noqa: RUF012
 

@@ -20,18 +20,18 @@ MAX_SHOWN = 80
 
 
 class Nonsense(Exception):
-    """A subject gave what cannot be meant."""
+    """A subject gave what cannot be meant, or did what it must not; ``problem`` follows on what was asked."""
 
-    def __init__(self, seen: str, expected: str, remedy: str = "") -> None:
-        super().__init__(seen)
-        self.seen, self.expected, self.remedy = seen, expected, remedy
+    def __init__(self, problem: str, expected: str, remedy: str = "") -> None:
+        super().__init__(problem)
+        self.problem, self.expected, self.remedy = problem, expected, remedy
 
 
 def answer_of(verb: str, gave: Any, args: Mapping[str, Any], given: Any = None) -> Answer:
     """The answer that a verb gave; raises :class:`Nonsense`. ``given``: the handle that it was given."""
     if isinstance(gave, bool):
         raise Nonsense(
-            f"it gave {gave}",
+            f"gave {gave}",
             "a lease, a table of values, or nothing" if verb in ACQUIRES else "a table of values, or nothing",
             "Truth values are not looked at: a verb that refuses raises what 'refusals' has a name for.",
         )
@@ -39,7 +39,7 @@ def answer_of(verb: str, gave: Any, args: Mapping[str, Any], given: Any = None) 
         if verb in OR_NOTHING:
             return Answer({OR_NOTHING[verb]: None})
         raise Nonsense(
-            "it gave None",
+            "gave None",
             "the lease: any object, which later verbs are given",
             "Raise what refuses, if it does.",
         )
@@ -56,7 +56,7 @@ def answer_of(verb: str, gave: Any, args: Mapping[str, Any], given: Any = None) 
 def _unchecked(verb: str, gave: Any, given: Any) -> Answer:
     if isinstance(gave, Answer):
         if not isinstance(gave.values, dict):
-            raise Nonsense(f"it gave an Answer with {shown(gave.values)}", "a table of values by name")
+            raise Nonsense(f"gave an Answer with {shown(gave.values)}", "a table of values by name")
         if gave.handle is None and verb in ACQUIRES and _says_something(gave.values):
             return Answer(gave.values, gave.values)
         return gave
@@ -85,7 +85,7 @@ def _say_what_was_acquired(verb: str, values: dict[str, Any], handle: Any, args:
     if handle is not None and verb in OR_NOTHING and values.get(OR_NOTHING[verb]) is None:
         what = OR_NOTHING[verb]
         raise Nonsense(
-            f"it gave {shown(handle)}, which does not say which {what} it is",
+            f"gave {shown(handle)}, which does not say which {what} it is",
             "nothing, or a handle that says what it is for",
             f"Give it an attribute {what!r}, or return Answer({{{what!r}: …}}, handle).",
         )
@@ -98,14 +98,14 @@ def _attribute(handle: Any, name: str) -> Any:
 def _check(values: dict[str, Any]) -> None:
     for name, value in values.items():
         if not isinstance(name, str):
-            raise Nonsense(f"it gave a value named {shown(name)}", "values whose names are texts")
+            raise Nonsense(f"gave a value named {shown(name)}", "values whose names are texts")
         if not _plain(value):
             raise Nonsense(
-                f"it gave {name} = {shown(value)}", "texts, numbers, truth values, lists and tables of them"
+                f"gave {name} = {shown(value)}", "texts, numbers, truth values, lists and tables of them"
             )
         kind, says = KNOWN.get(name, (_anything, ""))
         if value is not None and not kind(value):
-            raise Nonsense(f"it gave {name} = {shown(value)}", says)
+            raise Nonsense(f"gave {name} = {shown(value)}", says)
 
 
 def _plain(value: Any, nesting: int = 0) -> bool:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from pytest_runcoord.subject import Session, Snapshot, SubjectWorld, Timer
 from pytest_runcoord.subjects.answers import answer_of
+from pytest_runcoord.subjects.calling import VERB_SECONDS
 from runcoord.errors import Happened
 from runcoord.ports import Counters, Deadline, Instant
 
@@ -115,12 +116,14 @@ class SubjectBase:
     """What reports call it."""
     version: str = ""
     """Which revision of it, such as ``litequeue 0.9``; empty if that is not known."""
-    session: type = SessionBase
+    session: type[Any] = SessionBase
     """The class of its sessions, made with ``owner`` and ``world``."""
     refusals: ClassVar[Mapping[type[BaseException], str]] = {}
     """Its errors that are refusals, with the harness's name for each. The most specific class counts."""
     promises: Collection[str] = ()
     """Capabilities that no method shows, such as ``epochs`` or ``interruption``."""
+    verb_seconds: float = VERB_SECONDS
+    """Real time that one call into it may take."""
     patches_time: bool = False
     """Whether it reads the time itself; then the world's time is given to it there."""
 
@@ -128,7 +131,8 @@ class SubjectBase:
     def capabilities(self) -> frozenset[str]:
         """What it can be asked for: what the methods of ``session`` show, and ``promises``. A subject may set
         it otherwise."""
-        return capabilities_of(self.session) | frozenset(self.promises)
+        session: type = self.session
+        return capabilities_of(session) | frozenset(self.promises)
 
     def open(self, owner: str, world: SubjectWorld) -> Session:
         """Start an incarnation. ``owner`` is unique to this start."""

@@ -1,0 +1,99 @@
+"""A bound in real time on calls into a subject, so that one that hangs costs its own scenario only.
+
+By the real interval timer of this process and ``SIGALRM``, which only the main thread can have. An alarm
+that somebody else set (pytest-timeout does) is kept: if it is due first it rings first, and afterwards it has
+what is left of its time. There is no bound in another thread, where the system has no such timer (Windows),
+and inside of native code that does not let signals through; pytest-timeout by its thread method helps there.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Callable
+from types import FrameType, TracebackType
+from typing import Any, Self
+
+AGAIN_SECONDS = 1.0
+"""Time after which a call that caught its own end is ended again."""
+SOON_SECONDS = 1e-6
+"""Time until an alarm that was due while another one rang: none would switch it off."""
+HAS_TIMER = hasattr(signal, "setitimer")
+
+
+class RealTime:
+    """Read where the time may be patched: in a class, where nobody looks for what to patch."""
+
+    now = staticmethod(time.monotonic)
+
+
+class Overdue(BaseException):
+    """A call has used up its time. Not an ``Exception``: code under test is not to handle that."""
+
+    def __init__(self, bound: Bound) -> None:
+        super().__init__(f"no answer within {bound.seconds:g} s")
+        self.bound = bound
+
+
+class Bound:
+    """A block that is ended by :class:`Overdue` after so many real seconds. ``rang`` says whether it was."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self.rang = False
+        self._armed = False
+
+    def __enter__(self) -> Self:
+        if HAS_TIMER and threading.current_thread() is threading.main_thread():
+            self._begin()
+        return self
+
+    def _begin(self) -> None:
+        self._began = RealTime.now()
+        self._handler: Any = signal.getsignal(signal.SIGALRM)
+        left, self._interval = signal.getitimer(signal.ITIMER_REAL)
+        self._other_at = self._began + left if left else None
+        self._end = self._began + self.seconds
+        signal.signal(signal.SIGALRM, self._ring)
+        self._armed = True
+        self._set(self._began)
+
+    def _set(self, now: float) -> None:
+        first = self._end if self._other_at is None else min(self._end, self._other_at)
+        signal.setitimer(signal.ITIMER_REAL, max(SOON_SECONDS, first - now), AGAIN_SECONDS)
+
+    def _ring(self, number: int, frame: FrameType | None) -> None:
+        if not self._armed:
+            return
+        now = RealTime.now()
+        if self._other_at is not None and self._other_at <= now:
+            self._other_at = now + self._interval if self._interval else None
+            self._set(now)
+            _call(self._handler, number, frame)
+        if self._armed and self._end <= now:
+            self.rang = True
+            raise Overdue(self)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if not self._armed:
+            return
+        self._armed = False
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, self._handler if self._handler is not None else signal.SIG_DFL)
+        if self._other_at is not None:
+            signal.setitimer(
+                signal.ITIMER_REAL, max(SOON_SECONDS, self._other_at - RealTime.now()), self._interval
+            )
+
+
+def _call(handler: Any, number: int, frame: FrameType | None) -> None:
+    """What the alarm of somebody else does. One that nobody handles ends the process, as it would have."""
+    if callable(handler):
+        ring: Callable[[int, FrameType | None], Any] = handler
+        ring(number, frame)
+    elif handler == signal.SIG_DFL:
+        signal.signal(number, signal.SIG_DFL)
+        signal.raise_signal(number)

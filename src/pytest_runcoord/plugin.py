@@ -60,6 +60,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="write DIR/index.html: every scenario as a picture, in one file that needs nothing else; "
         "write it in one word, --runcoord-report=DIR",
     )
+    group.addoption(
+        "--runcoord-bite",
+        action="store_true",
+        help="instead of the scenarios: put faults in at the boundary of the subject, one after another, and "
+        "fail for each that turns none of the scenarios red",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -70,6 +76,10 @@ def pytest_configure(config: pytest.Config) -> None:
         from pytest_runcoord.html_report.hooks import HtmlReport
 
         config.pluginmanager.register(HtmlReport(config), "runcoord-html-report")
+    if config.getoption("runcoord_bite"):
+        from pytest_runcoord.bite.session import BiteSession
+
+        config.pluginmanager.register(BiteSession(config), "runcoord-bite")
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> ScenarioFile | None:

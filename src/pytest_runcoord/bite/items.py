@@ -1,0 +1,143 @@
+"""Faults as pytest runs them: ``bite::<fault>``, in place of the scenarios that they are tried on."""
+
+from __future__ import annotations
+
+import textwrap
+import time
+import types
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+from pytest_runcoord.bite.fault import BoundaryFault
+from pytest_runcoord.bite.trying import MOST_NAMED, Bite, Bitten, Trials
+
+NAME = "bite"
+"""The name of the node above all faults."""
+VERDICT, BY, PLACE = "runcoord_bite", "runcoord_bite_by", "runcoord_bite_at"
+"""What a report says of a fault: the verdict, what turned red, and where."""
+ATTRIBUTE = "runcoord_bite"
+"""Of a report: all that came of a fault, as plain JSON types. pytest-xdist carries it."""
+PROGRESS_SECONDS = 10.0
+"""Real time between two lines about a fault that takes long."""
+WIDTH = 100
+"""Columns of the text of a failure."""
+
+_now = time.perf_counter
+
+
+class NoBite(Exception):
+    """A fault turned nothing red."""
+
+    def __init__(self, lines: list[str]) -> None:
+        super().__init__(lines[0])
+        self.lines = lines
+
+
+class BiteNode(pytest.Module):
+    """Above all faults. A module like that of a scenario file, so that fixtures which every test of the
+    project has are there, as they are for its scenarios."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.obj = types.ModuleType(NAME)
+
+
+class BiteItem(pytest.Function):
+    """One fault, tried on the scenarios of a session."""
+
+    def __init__(self, *, fault: BoundaryFault, number: int, trials: Trials, **kwargs: Any) -> None:
+        super().__init__(name=fault.name, callobj=self._function(fault), **kwargs)
+        self.fault, self.number, self.trials = fault, number, trials
+        self.bite: Bite | None = None
+
+    def _function(self, fault: BoundaryFault) -> Any:
+        def run() -> None:
+            self.try_fault()
+
+        run.__name__ = run.__qualname__ = fault.name
+        run.__doc__ = fault.says
+        return run
+
+    def runtest(self) -> None:
+        """By pytest's hook for calling functions; a fault that nobody called is no pass."""
+        self.bite = None
+        super().runtest()
+        if self.bite is None:
+            self.try_fault()
+
+    def try_fault(self) -> None:
+        self.user_properties[:] = [
+            each for each in self.user_properties if each[0] not in (VERDICT, BY, PLACE)
+        ]
+        bite = self.bite = self.trials.bite(self.fault, Progress(self))
+        self.user_properties.append((VERDICT, bite.verdict.value))
+        if bite.verdict is Bitten.SKIPPED:
+            pytest.skip(bite.reason)
+        if bite.verdict is not Bitten.RED:
+            raise NoBite(list(self._text(bite)))
+        assert bite.failure is not None
+        self.user_properties += [(BY, bite.by), (PLACE, f"{bite.failure.path}:{bite.failure.line}")]
+
+    def told(self) -> dict[str, Any] | None:
+        """All that came of it, as plain JSON types."""
+        return None if self.bite is None else {"number": self.number, **self.bite.as_json()}
+
+    def reportinfo(self) -> tuple[Any, None, str]:
+        return self.path, None, f"{NAME}::{self.name}"
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        if isinstance(excinfo.value, NoBite) and not self.config.getoption("fulltrace"):
+            return "\n".join(excinfo.value.lines)
+        return super().repr_failure(excinfo)
+
+    def _text(self, bite: Bite) -> Iterable[str]:
+        fault = self.fault
+        yield f"{NAME}::{fault.name}: {bite.reason}"
+        yield from _paragraph("the fault", fault.says)
+        if fault.caught_by:
+            yield from _paragraph("expected", f"one of these turns red: {', '.join(fault.caught_by)}")
+        for what, names in (("met by", bite.met), ("failed on it", bite.broke)):
+            yield from (f"  {what + ':':13} {name}" for name in names[:MOST_NAMED])
+            if len(names) > MOST_NAMED:
+                yield f"  {'':13} and {len(names) - MOST_NAMED} more"
+        yield from _paragraph("what to do", _remedy(bite))
+
+
+def _paragraph(what: str, text: str) -> list[str]:
+    wrapped = textwrap.wrap(text, WIDTH - 16, break_on_hyphens=False)
+    return [f"  {what + ':' if not number else '':13} {line}" for number, line in enumerate(wrapped)]
+
+
+def _remedy(bite: Bite) -> str:
+    if bite.verdict is Bitten.GREEN:
+        return (
+            "Have a scenario that meets it expect what must be so, or let the snapshot show what an invariant "
+            "has to see."
+        )
+    if bite.verdict is Bitten.NEVER_MET:
+        words = ", ".join(sorted(bite.fault.words))
+        return f"Write a scenario in which it would show ({words}), or collect the shipped ones too: --runcoord-suite."
+    return (
+        "A fault counts only where a scenario is green without it: run the scenarios without --runcoord-bite."
+    )
+
+
+class Progress:
+    """Says, while a fault takes long, how far it is."""
+
+    def __init__(self, item: BiteItem) -> None:
+        self._item, self._next = item, _now() + PROGRESS_SECONDS
+
+    def __call__(self, bite: Bite) -> None:
+        if _now() < self._next:
+            return
+        self._next = _now() + PROGRESS_SECONDS
+        config = self._item.config
+        terminal = config.pluginmanager.getplugin("terminalreporter")
+        if terminal is not None and config.get_verbosity() >= 0 and not hasattr(config, "workerinput"):
+            terminal.ensure_newline()
+            terminal.write_line(
+                f"{NAME}::{bite.fault.name}: tried on {bite.tried} of {bite.of} variants, {len(bite.met)} met it"
+            )

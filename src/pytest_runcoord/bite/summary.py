@@ -1,0 +1,45 @@
+"""What a run with faults says at its end, for those who decide about a gate."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pytest_runcoord.bite.trying import Bitten
+
+ORDER = [each.value for each in Bitten]
+BITES = Bitten.RED.value
+NOT_TRIED = Bitten.SKIPPED.value
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of the table; ``bad`` for a fault that turned nothing red."""
+
+    text: str
+    bad: bool = False
+
+
+def counts(told: Sequence[Mapping[str, Any]]) -> str:
+    """How many faults came to what."""
+    verdicts = Counter(str(each["verdict"]) for each in told)
+    said = ", ".join(f"{verdicts[name]} {name}" for name in ORDER if verdicts[name])
+    return f"{len(told)} boundary fault{'' if len(told) == 1 else 's'}: {said}"
+
+
+def table(told: Sequence[Mapping[str, Any]], subject: str) -> Iterable[Line]:
+    """Every fault with what turned red on it, or why nothing did."""
+    yield Line(f"boundary faults on {subject}, tier sim; red is what a gate must become")
+    width = max(len(str(each["fault"])) for each in told)
+    by = max(len(str(each["by"])) for each in told)
+    for each in told:
+        verdict, name = str(each["verdict"]), str(each["fault"])
+        if verdict == BITES:
+            where = f"{each['path']}:{each['line']}"
+            yield Line(f"{verdict:7} {name:{width}}  {each['by']:{by}}  {where}")
+        else:
+            bad = verdict != NOT_TRIED
+            yield Line(f"{verdict.upper() if bad else verdict:7} {name:{width}}  {each['reason']}", bad)
+    yield Line(f"{counts(told)}; {sum(float(each['seconds']) for each in told):.1f} s")

@@ -113,15 +113,14 @@ def _paragraph(what: str, text: str) -> list[str]:
 def _remedy(bite: Bite) -> str:
     if bite.verdict is Bitten.GREEN:
         return (
-            "Have a scenario that meets it expect what must be so, or let the snapshot show what an invariant "
-            "has to see."
+            "Have a scenario that meets it expect what must be so, or let the snapshot show what an "
+            "invariant has to see."
         )
     if bite.verdict is Bitten.NEVER_MET:
         words = ", ".join(sorted(bite.fault.words))
-        return f"Write a scenario in which it would show ({words}), or collect the shipped ones too: --runcoord-suite."
-    return (
-        "A fault counts only where a scenario is green without it: run the scenarios without --runcoord-bite."
-    )
+        asked = f" ({words})" if words else ""
+        return f"Write a scenario in which it would show{asked}, or collect more: --runcoord-suite."
+    return "A fault counts only where a scenario is green without it: run them without --runcoord-bite."
 
 
 class Progress:
@@ -138,6 +137,5 @@ class Progress:
         terminal = config.pluginmanager.getplugin("terminalreporter")
         if terminal is not None and config.get_verbosity() >= 0 and not hasattr(config, "workerinput"):
             terminal.ensure_newline()
-            terminal.write_line(
-                f"{NAME}::{bite.fault.name}: tried on {bite.tried} of {bite.of} variants, {len(bite.met)} met it"
-            )
+            so_far = f"tried on {bite.tried} of {bite.of} variants, {len(bite.met)} met it"
+            terminal.write_line(f"{NAME}::{bite.fault.name}: {so_far}")

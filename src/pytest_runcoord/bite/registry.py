@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from pytest_runcoord._positions import did_you_mean
 from pytest_runcoord.bite.fault import BoundaryFault
 from pytest_runcoord.bite.faults import FAULTS
-from pytest_runcoord.scenario import did_you_mean
 from pytest_runcoord.subject import CAPABILITIES
 
 HOOK = "pytest_runcoord_faults"
@@ -53,7 +53,7 @@ def _given(plugin: str, given: Any) -> Iterable[BoundaryFault]:
         for need in fault.needs:
             if need not in CAPABILITIES:
                 meant = did_you_mean(str(need), CAPABILITIES)
-                raise _wrong(plugin, f"{fault.name!r} needs {need!r}, which is no capability{meant}")
+                raise _wrong(plugin, f"{fault.name!r} needs {need!r}, which is no capability; {meant}")
         yield fault
 
 

@@ -18,14 +18,13 @@ from typing import Any, NoReturn
 from pytest_runcoord._positions import did_you_mean
 from pytest_runcoord.probed_ports import ProbedDestination
 from pytest_runcoord.subject import SubjectWorld
-from pytest_runcoord.subjects.base import Refused
 from pytest_runcoord.subjects.lines import Child, LineFault
 from pytest_runcoord.subjects.program_protocol import ANSWERS, HELLO, PROTOCOL, QUESTIONS, kind_of
 from pytest_runcoord.subjects.program_verbs import VERBS
 from pytest_runcoord.subjects.shapes import Misfit
 from pytest_runcoord.world_errors import FailedMeanwhile, ScenarioMistake, SubjectFault
 from runcoord import DestinationRefused, EventKind
-from runcoord.errors import StoreTimeout
+from runcoord.errors import Happened, RuncoordError, StoreTimeout
 from runcoord.ports import Message
 
 START_SECONDS = 15.0
@@ -66,6 +65,14 @@ class ProgramFault(SubjectFault):
         )
         made.__cause__ = self
         return made
+
+
+class ProgramRefusal(RuncoordError):
+    """A program refused a request; ``refusal`` is the name for it that scenarios use."""
+
+    def __init__(self, refusal: str, message: str, happened: str, details: Mapping[str, Any]) -> None:
+        super().__init__(message or refusal, happened=Happened(happened), **details)
+        self.refusal = refusal
 
 
 @dataclass(frozen=True)
@@ -115,7 +122,7 @@ class Conversation:
 
     def ask(self, world: SubjectWorld, verb: str, args: Mapping[str, Any], *given: Any) -> dict[str, Any]:
         """What a verb gives. ``given`` is the handle that it is asked with, if it is. Raises
-        :class:`Refused`, :class:`ProgramFault`, and whatever the world raises at a question."""
+        :class:`ProgramRefusal`, :class:`ProgramFault`, and whatever the world raises at a question."""
         if self._asking:
             mistake = ScenarioMistake(
                 f"the program is in the middle of {self._asking!r}, and cannot be asked for {verb!r}",
@@ -134,7 +141,7 @@ class Conversation:
         try:
             self._say(request, world)
             return self._answered(world, verb)
-        except (Refused, ProgramFault):
+        except (ProgramRefusal, ProgramFault):
             raise
         except BaseException:
             self.kill()  # at a question: it crashes there, or the scenario has failed
@@ -159,7 +166,7 @@ class Conversation:
         if line["id"] != self._id:
             self._fail(verb, f"answered request {line['id']}, and was asked {self._id}", _bytes(line))
         if kind == "error":
-            self._fail(verb, f"could not handle it: {line['error']}", remedy="That is a fault of its own.")
+            self._fail(verb, f"could not be handled: {line['error']}", remedy="That is a fault of its own.")
         if "next_due" in line:
             due = line["next_due"]
             self.due = dict(due) if isinstance(due, dict) else {"": due}
@@ -167,7 +174,8 @@ class Conversation:
             self._fail(verb, "says that it counts, and does not say 'rows_written'", _bytes(line))
         self.rows_written = line.get("rows_written", self.rows_written)
         if kind == "refused":
-            raise Refused(line["refused"], line.get("message", ""), line.get("happened", "no"))
+            happened, details = line.get("happened", "no"), line.get("details", {})
+            raise ProgramRefusal(line["refused"], line.get("message", ""), happened, details)
         values: dict[str, Any] = line["ok"]
         self._check(verb, line, lambda: VERBS[verb].answer.check(values, "'ok'"))
         return values
@@ -299,8 +307,8 @@ class Conversation:
             child.let_go()
         said = child.tail.lines()
         parts = [f"it wrote {_shown(read)}" if read else "", how]
-        if said:
-            parts.append("its standard error ends with: " + " / ".join(said[-SHOWN_LINES:]))
+        if words := [each.strip() for each in said if each.strip("~^ ")]:
+            parts.append("its standard error ends with: " + " / ".join(words[-SHOWN_LINES:]))
         seen = "; ".join(each for each in parts if each)
         return ProgramFault(self._name, verb, problem, seen=seen, remedy=remedy, stderr=said)
 

@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_runcoord.subject import Answer, EventSeen, RunSeen, Snapshot, SubjectWorld, Timer
-from pytest_runcoord.subjects.base import Refused
-from pytest_runcoord.subjects.conversation import Command, Conversation, ProgramFault
+from pytest_runcoord.subjects.conversation import Command, Conversation, ProgramFault, ProgramRefusal
 from pytest_runcoord.subjects.program_protocol import SENDING, capabilities
 from pytest_runcoord.subjects.program_verbs import VERBS
 from runcoord.ports import Counters, Deadline
@@ -112,7 +111,7 @@ class ProgramSubject:
         return ProgramSession(self._begun(owner, world), world)
 
     def refusal(self, error: BaseException) -> str | None:
-        return error.code if isinstance(error, Refused) else None
+        return error.refusal if isinstance(error, ProgramRefusal) else None
 
     def snapshot(self, world: SubjectWorld) -> Snapshot:
         talk: Conversation | None = world.shared.get(ONLOOKER)
@@ -164,8 +163,10 @@ class ProgramSession:
         return partial(self._ask, name) if verb.capability in self._able else _nothing
 
     def _ask(self, verb: str, *given: Any, **args: Any) -> Answer:
-        values = self._talk.ask(self._world, verb, args, *given)
-        self._count()
+        try:
+            values = self._talk.ask(self._world, verb, args, *given)
+        finally:
+            self._count()
         return Answer({name: each for name, each in values.items() if name != "handle"}, values.get("handle"))
 
     def _count(self) -> None:
@@ -187,8 +188,10 @@ class ProgramSession:
     def tick(self, timer: str) -> None:
         """Its time has come. Afterwards it is due when the answer says so."""
         self._talk.due[timer] = None
-        self._talk.ask(self._world, "tick", {"timer": timer} if timer else {})
-        self._count()
+        try:
+            self._talk.ask(self._world, "tick", {"timer": timer} if timer else {})
+        finally:
+            self._count()
 
     def counters(self) -> Counters | None:
         return self._counters

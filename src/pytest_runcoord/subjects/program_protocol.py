@@ -39,6 +39,8 @@ MAX_TIMERS = 16
 """Timers of one program."""
 MAX_ROWS = 10_000
 """Runs, and events, in one snapshot."""
+MAX_DETAILS = 50
+"""Details of one refusal."""
 MAX_NAMES = 1_000
 """Entries of other lists in a line."""
 
@@ -75,6 +77,7 @@ DEADLINE = Table(
     Field("boot_id", TEXT, "the boot on which `boottime` was read; without it `wall` decides"),
 )
 
+DETAILS = TableOf(ANYTHING, MAX_DETAILS)
 NEXT_DUE = Either(OrNull(NUMBER), TableOf(OrNull(NUMBER), MAX_TIMERS))
 
 VALUES = Table(
@@ -104,6 +107,7 @@ VALUES = Table(
             "stopped": "runs that it ended as stopped",
             "retried": "interrupted runs that it retried",
             "recovered": "runs that it ended, in all",
+            "proved_dead": "owners whose process was provably gone",
             "capped": "runs that were interrupted too often to be retried",
             "given_back": "runs that can be claimed again",
             "redelivered": "deliveries that it took over",
@@ -188,6 +192,7 @@ ANSWERS: Mapping[str, Table] = {
         _ID,
         Field("refused", words("a refusal", REFUSALS), "why, as scenarios name it", True),
         Field("message", TEXT, "the same in words"),
+        Field("details", DETAILS, "the values that were in the way, by name: what `answer` can be asked for"),
         Field("happened", words("no or maybe", ("no", "maybe")), "whether anything was changed; else `no`"),
         _DUE,
         _ROWS,

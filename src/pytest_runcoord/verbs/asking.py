@@ -40,7 +40,10 @@ def acting(world: World, step: Step) -> Incarnation:
     """Who does this step: ``by``, else the maker of the handle, else the only owner that is open."""
     name = step.options.get("by")
     if name is None and "with" in step.options:
-        name = world.handles[step.options["with"]].owner
+        given = world.handles.get(step.options["with"])
+        if given is None:
+            raise ScenarioMistake(f"the step that should have given {step.options['with']!r} gave nothing")
+        name = given.owner
     if name is None:
         alive = [each for each in world.owners.values() if each.life is Life.ALIVE]
         if len(alive) != 1:

@@ -16,7 +16,7 @@ from pytest_runcoord.garbage import collected_at_the_end
 from pytest_runcoord.healing import heal
 from pytest_runcoord.history import HistoryFull
 from pytest_runcoord.incarnation import Life
-from pytest_runcoord.invariants import WATCHED, Watch
+from pytest_runcoord.invariants import WATCHED, Invariant, Watch
 from pytest_runcoord.probed_ports import Crashed, NeverReturns
 from pytest_runcoord.reference import Reference
 from pytest_runcoord.scenario import Clause, Expectation, Scenario, Step, Variant
@@ -47,12 +47,14 @@ def run_variant(
     subject: Subject | None = None,
     attach: Callable[[World], None] | None = None,
     around: Callable[[Subject], Subject] | None = None,
+    watched: tuple[type[Invariant], ...] = WATCHED,
 ) -> RunResult:
     """Run one variant on ``subject`` (the reference, when none is given). Never raises for a failure of the
     scenario, of the subject, or of the harness: each is in the result.
 
     ``attach`` is given the world before its first step, to follow what happens; not for a variant that is
-    skipped at once. ``around`` is given the subject, also the reference, and gives what runs instead."""
+    skipped at once. ``around`` is given the subject, also the reference, and gives what runs instead.
+    ``watched`` are the invariants: those that come with runcoord, and a project's own."""
     began = _now()
     choices = {name: str(value) for name, value in variant.choices.items()}
     result = RunResult(scenario.name, variant.name, Verdict.UNKNOWN, choices=choices)
@@ -79,7 +81,9 @@ def run_variant(
     directory = Path(tempfile.mkdtemp(prefix="runcoord-", dir=_scratch()))
     try:
         with collected_at_the_end():
-            _Run(scenario, subject, directory, result, attach, over).run()
+            _Run(scenario, subject, directory, result, attach, over, watched).run()
+    except StepFailed as fault:  # a given word of a project's own, before there was a world
+        result.verdict, result.failure = Verdict.FAILED, failure_at(None, scenario, fault, begun=False)
     finally:
         _remove(directory)
         result.seconds = _now() - began
@@ -149,6 +153,7 @@ class _Run:
         result: RunResult,
         attach: Callable[[World], None] | None,
         over: Callable[[], None],
+        watched: tuple[type[Invariant], ...],
     ) -> None:
         self._scenario, self._subject, self._result, self._over = scenario, subject, result, over
         plan = WorldPlan(choices=dict(result.choices))
@@ -163,7 +168,7 @@ class _Run:
 
             self._world.process_of, self._world.real = process_of, True
             self._world.processes = RealProcessWorld(self._world)
-        self._watch = Watch(self._world, WATCHED)
+        self._watch = Watch(self._world, watched)
         self._world.observers.append(self._watch.look)
         for verb, sweep in self._watch.sweepers():
             self._world.sweep_watchers.setdefault(verb, []).append(sweep)

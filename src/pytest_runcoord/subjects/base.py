@@ -78,13 +78,16 @@ class SessionBase:
         """Acquire ``run``, for ``lease`` seconds. As it is here, for a queue: by ``claim_next``, which must
         give that run.
 
-        Raises :class:`Refused` as ``not-claimable`` for nothing and for another run, which stays taken: only
-        for scenarios that claim in the order of submission.
+        Raises :class:`Refused` as ``lease-held`` where nothing is next, and as ``invalid-request`` for
+        another run, which stays taken: it is for scenarios that claim in the order of submission.
         """
         run = kwargs.pop("run")
         answer = answer_of("claim_next", self.claim_next(**kwargs), {})
+        if answer.values["run"] is None:
+            raise Refused("lease-held", f"nothing can be claimed, nor can {run!r}")
         if answer.values["run"] != run:
-            raise Refused("not-claimable", f"{run!r} is not what is next, but {answer.values['run']!r}")
+            problem = f"{run!r} is not what is next, but {answer.values['run']!r}, which is taken now"
+            raise Refused("invalid-request", problem, happened="maybe")
         return answer
 
     def claim_next(self, *args: Any, **kwargs: Any) -> Any:
@@ -131,8 +134,7 @@ class SubjectBase:
     def capabilities(self) -> frozenset[str]:
         """What it can be asked for: what the methods of ``session`` show, and ``promises``. A subject may set
         it otherwise."""
-        session: type = self.session
-        return capabilities_of(session) | frozenset(self.promises)
+        return capabilities_of(self.session) | frozenset(self.promises)
 
     def open(self, owner: str, world: SubjectWorld) -> Session:
         """Start an incarnation. ``owner`` is unique to this start."""
@@ -153,9 +155,14 @@ class SubjectBase:
         """The scenario is over: let go of what was kept for snapshots. Does nothing, unless it is written."""
 
 
-@cache
-def capabilities_of(session: type) -> frozenset[str]:
+def capabilities_of(session: type[Any]) -> frozenset[str]:
     """What the methods of a session make possible, by :data:`CAPABILITY_METHODS`."""
+    found: Any = session
+    return _capabilities_of(found)
+
+
+@cache
+def _capabilities_of(session: type) -> frozenset[str]:
     return frozenset(
         capability
         for capability, needed in CAPABILITY_METHODS.items()

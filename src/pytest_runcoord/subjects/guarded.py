@@ -10,19 +10,22 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_runcoord._positions import did_you_mean
 from pytest_runcoord.subject import CAPABILITIES, Answer, Session, Snapshot, Subject, SubjectWorld, Timer
 from pytest_runcoord.subjects.answers import Nonsense, answer_of, is_count, shown
 from pytest_runcoord.subjects.base import Refused, takes
 from pytest_runcoord.subjects.calling import MAX_VERB_SECONDS, VERB_SECONDS, Calls
-from pytest_runcoord.subjects.coroutines import Coroutines
 from pytest_runcoord.subjects.leaks import Surroundings
 from pytest_runcoord.subjects.seen import check_snapshot
 from pytest_runcoord.verbs import default_registry
+from pytest_runcoord.verbs.asking import ANY_REFUSAL
 from pytest_runcoord.world_errors import LEAK, SubjectFault
 from runcoord.ports import Counters
+
+if TYPE_CHECKING:
+    from pytest_runcoord.subjects.coroutines import Coroutines
 
 LEFT_OUT = frozenset({"payload", "outcome", "reason"})
 """Arguments that a verb need not take: without the capability for it nobody looks at what they say."""
@@ -103,7 +106,7 @@ class Guarded:
             code = self.calls.make("refusal", lambda: self.inner.refusal(error))
         if code is None:
             return None
-        known = default_registry().refusals
+        known = [each for each in default_registry().refusals if each != ANY_REFUSAL]
         if not isinstance(code, str) or code not in known:
             wrong = Nonsense(
                 f"gave {shown(code)} for {shown(error)}, which is no refusal",
@@ -139,6 +142,8 @@ class Guarded:
 
     def driving(self, world: SubjectWorld, owner: str) -> Coroutines:
         """What drives the coroutines of one session."""
+        from pytest_runcoord.subjects.coroutines import Coroutines  # and asyncio with it
+
         made = Coroutines(world, owner)
         self._driving.append(made)
         return made

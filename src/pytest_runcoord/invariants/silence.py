@@ -14,13 +14,22 @@ SEVERAL_STEPS = frozenset(
 
 class NothingUnasked(Invariant):
     id = "nothing-unasked"
-    says = "Opening, closing, reading and refusals change nothing that is durable."
+    says = (
+        "Opening, closing, reading and refusals change nothing that is durable; opening and closing where "
+        "that is promised."
+    )
 
     hears = frozenset({"verb", "world"})
+
+    def __init__(self, *world: object) -> None:
+        super().__init__(*world)  # type: ignore[arg-type]
+        self._quiet = "quiet" in self.world.subject.capabilities
 
     def see(self, entry: Entry, before: Snapshot) -> None:
         if entry.changed is None or entry.what in SEVERAL_STEPS:
             return
+        if entry.kind == "world" and not self._quiet:
+            return  # somebody who opens or closes may hand on what is his own
         self.exercised += 1
         if entry.changed:
             refused = f", refused as {entry.data.get('code')}," if entry.status == "refused" else ""

@@ -32,6 +32,7 @@ from pytest_runcoord.verbs import (
     supervising,
     time,
     work,
+    working,
 )
 from pytest_runcoord.verbs.asking import ANY_REFUSAL
 from pytest_runcoord.vocabulary import Choice, Registry
@@ -75,7 +76,7 @@ def build_registry() -> Registry:
         registry.axis(
             name, Choice(values), says=f"{name} of the scenario's world", default=next(iter(values))
         )
-    words = (given, owners, runs, outbox, work, processes, process_faults, supervising, git)
+    words = (given, owners, runs, working, outbox, work, processes, process_faults, supervising, git)
     homely = (homes, hostile_homes, importing)
     expected = (expectations, expected_processes, expected_commands, expected_git, expected_homes)
     for module in (*words, *homely, many, time, faults, process_records, *expected):

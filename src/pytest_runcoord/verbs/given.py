@@ -49,6 +49,7 @@ def register(registry: Registry) -> None:
         "settings",
         group="coordinator",
         says="Settings of every coordinator that is opened; what is not named has its documented default.",
+        capability="settings",
         arguments=(
             Argument("lease", LeaseLength(), "length of a lease", needs="leases"),
             Argument("renew", Duration(), "interval between renewals", needs="executor"),

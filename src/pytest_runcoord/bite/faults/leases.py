@@ -142,6 +142,19 @@ class _FallenEpoch(Boundary):
         return every_run(seen, emptied)
 
 
+class _PassedOver(Boundary):
+    """Who asks for any run is given none, though some wait."""
+
+    def call(self, asked: Asked) -> Answer:
+        if asked.verb != "claim_next":
+            return asked.go()
+        waiting = [run for run in self.look(asked.session).runs.values() if run.state == "accepted"]
+        if not waiting:
+            return asked.go()
+        self.meet()
+        return Answer({"run": None})
+
+
 class _LateRenewal(SaysYes):
     verbs = frozenset({"renew"})
     codes = frozenset({"lease-expired"})
@@ -198,7 +211,7 @@ class _OpeningWrites(Boundary):
         return every_run(seen, lambda run: {"progress": self.noted})
 
 
-def _stale(name: str, what: str, boundary: type[Boundary], needs: str = "") -> BoundaryFault:
+def _stale(name: str, what: str, boundary: type[Boundary], needs: str) -> BoundaryFault:
     return fault(
         f"stale-{name}-accepted",
         f"{what} by an owner that lost the run to another one is accepted, and lands.",
@@ -211,10 +224,10 @@ def _stale(name: str, what: str, boundary: type[Boundary], needs: str = "") -> B
 
 
 FAULTS: tuple[BoundaryFault, ...] = (
-    _stale("completion", "An outcome", _StaleCompletion),
+    _stale("completion", "An outcome", _StaleCompletion, "leases"),
     _stale("renewal", "A renewal", _StaleRenewal, "leases"),
-    _stale("progress", "Progress", _StaleProgress, "progress"),
-    _stale("start", "The begin of work", _StaleStart),
+    _stale("progress", "Progress", _StaleProgress, "leases progress"),
+    _stale("start", "The begin of work", _StaleStart, "leases starting"),
     fault(
         "live-lease-stolen",
         "A claim is granted while another owner holds an unexpired lease.",
@@ -235,7 +248,7 @@ FAULTS: tuple[BoundaryFault, ...] = (
         "epoch-does-not-rise",
         "Whoever acquires a run is given the epoch of the owner before.",
         _SameEpoch,
-        needs="runs",
+        needs="epochs",
         words="claim lease-lost advance release",
         caught_by="epoch-rises",
     ),
@@ -243,9 +256,17 @@ FAULTS: tuple[BoundaryFault, ...] = (
         "epoch-falls",
         "Giving a run back, or ending it, empties its epoch.",
         _FallenEpoch,
-        needs="runs",
+        needs="epochs",
         words="release claim",
         caught_by="epoch-rises",
+    ),
+    fault(
+        "waiting-run-passed-over",
+        "A run waits, and nobody who asks for work is given it.",
+        _PassedOver,
+        needs="claim-next recovery",
+        words="submit open crash",
+        caught_by="converges answer run",
     ),
     fault(
         "late-renewal-accepted",

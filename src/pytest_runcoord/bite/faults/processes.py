@@ -197,6 +197,32 @@ class _SurvivorUnnamed(Boundary):
         return every_run(seen, unnamed)
 
 
+class _SurvivorForgotten(Boundary):
+    """What could not be ended is named as the run ends, and forgotten at the next sweep."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.named: set[str] = set()
+        self.forgotten: set[str] = set()
+
+    def call(self, asked: Asked) -> Answer:
+        if asked.verb in SWEEPING:
+            self.forgotten |= self.named
+        return asked.go()
+
+    def snapshot(self, seen: Snapshot) -> Snapshot:
+        def forgotten(run: RunSeen) -> dict[str, Any]:
+            if run.outcome is None or not (run.survivors or run.survivors_unnamed):
+                return {}
+            self.named.add(run.run_id)
+            if run.run_id not in self.forgotten:
+                return {}
+            self.meet()
+            return {"survivors": (), "survivors_unnamed": 0}
+
+        return every_run(seen, forgotten)
+
+
 class _OutcomeTooEarly(Boundary):
     """A run whose processes are still to be dealt with counts as ended."""
 
@@ -282,6 +308,14 @@ FAULTS: tuple[BoundaryFault, ...] = (
         needs="processes recovery",
         words="spawn crash recover deny_signal cleanup",
         caught_by="no-orphan-left cleanup outcome-after-quiescence",
+    ),
+    fault(
+        "survivor-forgotten",
+        "A process that could not be ended is named as the run ends, and forgotten later.",
+        _SurvivorForgotten,
+        needs="processes recovery",
+        words="spawn crash recover deny_signal cleanup",
+        caught_by="no-orphan-left cleanup",
     ),
     fault(
         "outcome-before-quiescence",

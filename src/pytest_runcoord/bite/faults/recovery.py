@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from pytest_runcoord.bite.boundary import Asked, Boundary, every_run
+from pytest_runcoord.bite.boundary import Asked, Boundary, FaultySession, every_run
 from pytest_runcoord.bite.fault import BoundaryFault, fault
-from pytest_runcoord.deadlines import recoverable
+from pytest_runcoord.deadlines import passed
 from pytest_runcoord.subject import Answer, RunSeen, Snapshot
 from runcoord.ports import Instant
 
@@ -19,6 +19,11 @@ ROWS = 20
 
 class _DoesNothing(Boundary):
     """A sweep is not made, and its report is empty."""
+
+    died = False
+
+    def ended(self, session: FaultySession, crashed: bool) -> None:
+        self.died = self.died or crashed
 
     def call(self, asked: Asked) -> Answer:
         if asked.verb != "recover":
@@ -33,9 +38,11 @@ class _DoesNothing(Boundary):
         return {}
 
     def _due(self, asked: Asked) -> int:
+        """How many runs have lost their owner: their lease is over, or where they have none somebody died."""
         clock = asked.session.world.clock
         now = Instant(clock.wall(), clock.boottime(), clock.boot_id())
-        return sum(recoverable(run, now) for run in self.look(asked.session).runs.values())
+        held = [run for run in self.look(asked.session).runs.values() if run.state in ("claimed", "running")]
+        return sum(self.died if run.lease is None else passed(run.lease, now) for run in held)
 
 
 class _ClaimsToHave(_DoesNothing):
@@ -149,7 +156,7 @@ FAULTS: tuple[BoundaryFault, ...] = (
         "started-run-handed-out-again",
         "Recovery hands a run out again whose work had begun.",
         _HandedOutAgain,
-        needs="runs recovery",
+        needs="interruption",
         words="recover start crash advance",
         caught_by="starts-once",
     ),
@@ -157,7 +164,7 @@ FAULTS: tuple[BoundaryFault, ...] = (
         "bad-row-stops-the-sweep",
         "A row that cannot be read ends a sweep, and the rest is left.",
         _BadRowEnds,
-        needs="recovery",
+        needs="recovery reports sqlite",
         words="recover damage lose_row",
         caught_by="one-bad-apple",
     ),
@@ -165,7 +172,7 @@ FAULTS: tuple[BoundaryFault, ...] = (
         "sweep-in-silence",
         "A sweep counts nothing of what it ended, held or skipped.",
         _Silent,
-        needs="recovery",
+        needs="recovery reports",
         words="recover start advance",
         caught_by="no-silent-zero",
     ),
@@ -173,7 +180,7 @@ FAULTS: tuple[BoundaryFault, ...] = (
         "idle-sweep-writes",
         "A sweep with nothing to do writes a row.",
         _IdleWrites,
-        needs="recovery",
+        needs="recovery counters",
         words="recover",
         caught_by="idle-is-free",
     ),
@@ -181,7 +188,7 @@ FAULTS: tuple[BoundaryFault, ...] = (
         "work-grows-with-what-exists",
         "A sweep that ends one run writes them all.",
         _WritesAll,
-        needs="recovery",
+        needs="recovery counters",
         words="recover start advance",
         caught_by="work-in-proportion",
     ),
@@ -189,7 +196,7 @@ FAULTS: tuple[BoundaryFault, ...] = (
         "reading-writes",
         "Looking changes what is stored.",
         _ReadingWrites,
-        needs="runs",
+        needs="sqlite",
         words="look read_result",
         caught_by="nothing-unasked",
     ),

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
-from pytest_runcoord._positions import did_you_mean
+from pytest_runcoord._positions import did_you_mean, nearest
 from pytest_runcoord.subject import CAPABILITIES, Answer, Session, Snapshot, Subject, SubjectWorld, Timer
 from pytest_runcoord.subjects.answers import Nonsense, answer_of, is_count, shown
 from pytest_runcoord.subjects.base import Refused, takes
@@ -70,12 +70,13 @@ class Guarded:
 
     def _capabilities(self) -> frozenset[str]:
         said = self._said("capabilities", (), is_names, "names of capabilities")
-        known = {**CAPABILITIES, **default_registry().capabilities}
         for each in said:
-            if each not in known:
+            if _misspelt(each, CAPABILITIES):
                 raise self.calls.fault(
                     "capabilities",
-                    Nonsense(f"has {each!r}, which is none", "capabilities", did_you_mean(each, known)),
+                    Nonsense(
+                        f"has {each!r}, which is none", "capabilities", did_you_mean(each, CAPABILITIES)
+                    ),
                 )
         return frozenset(said)
 
@@ -106,12 +107,12 @@ class Guarded:
             code = self.calls.make("refusal", lambda: self.inner.refusal(error))
         if code is None:
             return None
-        known = [each for each in default_registry().refusals if each != ANY_REFUSAL]
-        if not isinstance(code, str) or code not in known:
+        known = default_registry().refusals
+        if not isinstance(code, str) or code == ANY_REFUSAL or _misspelt(code, known):
             wrong = Nonsense(
                 f"gave {shown(code)} for {shown(error)}, which is no refusal",
                 "the name of a refusal, or nothing",
-                did_you_mean(code, known) if isinstance(code, str) else "",
+                did_you_mean(code, known.keys() - {ANY_REFUSAL}) if isinstance(code, str) else "",
             )
             raise self.calls.fault("refusal", wrong)
         return str(code)
@@ -166,6 +167,11 @@ class Guarded:
         finally:
             if self._patched is not None:
                 self._patched.end()
+
+
+def _misspelt(word: str, known: Collection[str]) -> bool:
+    """Whether it is nearly one of those known. Others may be those of a project's own words."""
+    return word not in known and (not word or nearest(word, known) is not None)
 
 
 class GuardedCounters:

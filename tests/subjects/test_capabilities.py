@@ -166,6 +166,15 @@ def test_what_is_given_without_saying_for_which_run_is_a_fault() -> None:
     assert "Answer({'run': …}, handle)" in result.failure.remedy
 
 
+def test_a_lease_without_an_epoch_is_a_fault_where_epochs_are_promised() -> None:
+    class Numbered(Queue):
+        promises = ("epochs",)
+
+    result = tried("steps: [{open: w1}, {submit: {run: r1}}, {claim: {run: r1}}]", Numbered())
+    assert result.failure is not None
+    assert "without an epoch, though epochs are promised" in result.failure.problem
+
+
 def test_a_lease_without_an_epoch_is_kept_and_handed_back() -> None:
     class Leases(QueueSession):
         def claim_next(self) -> Any:

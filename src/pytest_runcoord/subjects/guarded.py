@@ -27,6 +27,7 @@ from runcoord.ports import Counters
 if TYPE_CHECKING:
     from pytest_runcoord.subjects.coroutines import Coroutines
 
+CLAIMS = frozenset({"claim", "claim_next"})
 LEFT_OUT = frozenset({"payload", "outcome", "reason"})
 """Arguments that a verb need not take: without the capability for it nobody looks at what they say."""
 OF_A_SESSION = ("close", "abandon", "timers", "counters")
@@ -220,7 +221,16 @@ class GuardedSession:
     def _ask(self, verb: str, method: Any, given: tuple[Any, ...], args: Mapping[str, Any]) -> Answer:
         def call() -> Answer:
             gave = self.driven(verb, method(*given, **args))
-            return answer_of(verb, gave, args, given[0] if given else None)
+            answer = answer_of(verb, gave, args, given[0] if given else None)
+            numbered = answer.handle is None or answer.values.get("epoch") is not None
+            if verb in CLAIMS and "epochs" in self._guard.capabilities and not numbered:
+                raise Nonsense(
+                    f"gave {shown(gave)} without an epoch, though epochs are promised",
+                    "a lease with the number of its acquisition",
+                    "Give it an attribute 'epoch', return Answer({'run': …, 'epoch': …}, lease), or do not "
+                    "promise epochs.",
+                )
+            return answer
 
         answer: Answer = self._calls.make(verb, call, self._guard.refused)
         return answer

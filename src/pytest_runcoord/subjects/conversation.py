@@ -10,8 +10,8 @@ import contextlib
 import json
 import signal
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -22,7 +22,7 @@ from pytest_runcoord.subjects.lines import Child, LineFault
 from pytest_runcoord.subjects.program_protocol import ANSWERS, HELLO, PROTOCOL, QUESTIONS, kind_of
 from pytest_runcoord.subjects.program_verbs import VERBS
 from pytest_runcoord.subjects.shapes import Misfit
-from pytest_runcoord.world_errors import FailedMeanwhile, ScenarioMistake, SubjectFault
+from pytest_runcoord.world_errors import CannotBeReal, SubjectFault
 from runcoord import DestinationRefused, EventKind
 from runcoord.errors import Happened, RuncoordError, StoreTimeout
 from runcoord.ports import Message
@@ -81,6 +81,8 @@ class Command:
 
     words: tuple[str, ...]
     directory: Path
+    told: Callable[[str, bytes], None] | None = field(default=None, compare=False)
+    """Is told of every line, and who wrote it: ``asked``, the harness; ``answered``, the program."""
 
     def __str__(self) -> str:
         return " ".join(self.words)
@@ -122,13 +124,13 @@ class Conversation:
 
     def ask(self, world: SubjectWorld, verb: str, args: Mapping[str, Any], *given: Any) -> dict[str, Any]:
         """What a verb gives. ``given`` is the handle that it is asked with, if it is. Raises
+        :class:`CannotBeReal`, which skips the scenario, in the middle of another verb of it;
         :class:`ProgramRefusal`, :class:`ProgramFault`, and whatever the world raises at a question."""
         if self._asking:
-            mistake = ScenarioMistake(
-                f"the program is in the middle of {self._asking!r}, and cannot be asked for {verb!r}",
-                "A program answers one request at a time: let another owner do this.",
+            raise CannotBeReal(
+                f"a program answers one request at a time: {self._name} is in the middle of {self._asking!r} "
+                f"when it is to be asked for {verb!r}"
             )
-            raise FailedMeanwhile(mistake) from mistake
         if self._over:
             self._fail(verb, f"is not there any more: it {self._over}")
         if unasked := self.child.unread():
@@ -223,6 +225,8 @@ class Conversation:
             raw = self.child.read_line(seconds)
         except LineFault as fault:
             self._fail(verb, fault.problem, fault.read, fault.remedy)
+        if self._command.told is not None:
+            self._command.told("answered", raw)
         try:
             line = json.loads(raw.decode(), parse_constant=_refuse_constant, object_pairs_hook=_table)
         except UnicodeDecodeError as error:
@@ -246,7 +250,10 @@ class Conversation:
             "boottime": clock.boottime(),
             "boot_id": clock.boot_id(),
         }
-        self.child.write(json.dumps(line).encode())
+        written = json.dumps(line).encode()
+        if self._command.told is not None:
+            self._command.told("asked", written)
+        self.child.write(written)
 
     def _check(self, verb: str, line: dict[str, Any], check: Any) -> None:
         try:

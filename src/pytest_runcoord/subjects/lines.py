@@ -280,6 +280,12 @@ class Child:
             with contextlib.suppress(ProcessLookupError):
                 signal.pidfd_send_signal(self._life, number)
 
+    def stop(self) -> None:
+        """SIGSTOP; when this returns it stands still, or has ended."""
+        self.send_signal(signal.SIGSTOP)
+        if self._process.returncode is None:
+            os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+
     def left_behind(self) -> list[int]:
         """The processes of its group that live though it has ended."""
         if self._process.returncode is not None:

@@ -60,17 +60,25 @@ class ProgramSubject:
     ``command`` are its words, as for ``subprocess``: no shell reads them. It is started in ``directory`` (the
     current one when none is given), with this process's environment. ``name``, ``version``, ``capabilities``
     and ``moments`` are what it says of itself, for which it is started once when they are first asked for. A
-    program that does not even do that is a fault at every ``open``.
+    program that does not even do that is a fault at every ``open``. ``told`` is told of every line, and who
+    wrote it: ``asked`` or ``answered``.
     """
 
     announces_writes = False
     patches_time = False
 
-    def __init__(self, command: Iterable[str], directory: Path | None = None) -> None:
+    def __init__(
+        self,
+        command: Iterable[str],
+        directory: Path | None = None,
+        told: Callable[[str, bytes], None] | None = None,
+    ) -> None:
         words = tuple(command)
         if not words:
             raise NoCommand("the command line of the program is empty")
-        self.command = Command(words, Path(directory or Path.cwd()).absolute())
+        self.command = Command(words, Path(directory or Path.cwd()).absolute(), told)
+        self.last_words: list[str] = []
+        """What processes of the last scenario had said at the end of their standard error."""
         self._known: Introduction | ProgramFault | None = None
 
     @property
@@ -127,8 +135,10 @@ class ProgramSubject:
 
     def finish(self, world: SubjectWorld) -> None:
         world.shared.pop(ONLOOKER, None)
-        for talk in world.shared.pop(KEPT, ()):
+        talks: list[Conversation] = world.shared.pop(KEPT, [])
+        for talk in talks:
             talk.let_go()
+        self.last_words = [line for talk in talks for line in talk.child.tail.lines()]
 
     def _begun(self, owner: str | None, world: SubjectWorld) -> Conversation:
         """A process of it that was asked to open."""
@@ -198,7 +208,7 @@ class ProgramSession:
 
     def pause(self) -> None:
         """SIGSTOP."""
-        self._talk.child.send_signal(signal.SIGSTOP)
+        self._talk.child.stop()
 
     def resume(self) -> None:
         """SIGCONT."""

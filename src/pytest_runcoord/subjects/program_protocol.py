@@ -52,7 +52,8 @@ SENDING = ("before-send", "after-send")
 """Moments that are announced for a program that sends."""
 REFUSALS = (*refusal_codes(), *store_error_codes(), *process_error_codes())
 """What a program may refuse with."""
-CALLS = (*TRANSACTIONS, "read-run", "read-recoverable", "read-due", "read-held")
+READS = ("read-run", "read-recoverable", "read-due", "read-held", "read-prunable")
+CALLS = (*TRANSACTIONS, *READS)
 """Calls to a store for which a program may ask whether they fail."""
 
 

@@ -1,0 +1,360 @@
+"""A program as a subject: what scenarios can do with it, and what it can ask of them."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from pytest_runcoord.runner import run_variant
+from pytest_runcoord.scenario import Scenario, load_text, variants
+from pytest_runcoord.subjects.program import ProgramSubject, program_subject
+from pytest_runcoord.verbs import default_registry
+from pytest_runcoord.verdict import RunResult, Verdict
+from source_tree import ROOT
+from subjects.programs import program, run
+
+pytestmark = pytest.mark.real
+
+COORDINATOR = ROOT / "tests" / "subjects" / "coordinator_program.py"
+
+
+def passes(result: RunResult) -> bool:
+    assert (result.verdict, result.failure, result.skipped) == (Verdict.PASSED, None, ""), result
+    return True
+
+
+# --- what a scenario does with it ------------------------------------------------------------------
+
+
+def test_a_crash_inside_of_a_step_is_a_kill_at_that_very_moment(tmp_path: Path) -> None:
+    subject = program(
+        tmp_path,
+        f"""
+        def on_complete(request):
+            write(request["with"]["mine"], "finished")
+            ask({{"moment": "after-commit", "run": "r1"}})
+            open({str(tmp_path / "after")!r}, "w").close()
+            answer(request)
+        """,
+    )
+    body = """
+steps:
+  - open: gw1
+  - submit: r1
+  - claim: r1
+  - complete: {run: r1, crash_at: after-commit}
+  - open: gw1
+expect:
+  - run: {id: r1, outcome: completed}
+heal: none
+"""
+    assert passes(run(subject, body))
+    assert not (tmp_path / "after").exists()
+
+
+def test_a_moment_that_the_program_never_announces_skips_the_scenario_by_its_name(tmp_path: Path) -> None:
+    body = "steps:\n  - open: gw1\n  - submit: {run: r1, crash_at: after-accept}\nheal: none\n"
+    result = run(program(tmp_path), body)
+    assert (result.verdict, "after-accept" in result.skipped) == (Verdict.SKIPPED, True)
+
+
+def test_a_handle_comes_back_as_it_was_given(tmp_path: Path) -> None:
+    handle = {"deep": [1, {"ä": None}], "text": "\u2028"}
+    subject = program(
+        tmp_path,
+        f"""
+        HANDLE = json.loads({json.dumps(handle)!r})
+        def on_claim(request):
+            answer(request, epoch=4, handle=HANDLE)
+        def on_complete(request):
+            assert request["with"] == HANDLE
+            write("r1", "finished")
+            answer(request)
+        """,
+    )
+    assert passes(run(subject))
+
+
+def test_a_refusal_has_its_name_its_words_and_its_details(tmp_path: Path) -> None:
+    subject = program(
+        tmp_path,
+        """
+        HELLO["capabilities"].append("reports")
+        def on_claim(request):
+            why = {"message": "gw9 has it", "details": {"owner": "gw9"}}
+            say({"id": request["id"], "refused": "lease-held", **why})
+        """,
+    )
+    body = """
+steps:
+  - open: gw1
+  - submit: r1
+  - claim: {run: r1, refused: lease-held}
+  - expect: [{answer: {of: claim, has: {owner: gw9, happened: "no"}}}]
+heal: none
+"""
+    assert passes(run(subject, body))
+    failed = run(subject, body.replace(", refused: lease-held", ""))
+    assert failed.failure is not None
+    assert "gw9 has it" in failed.failure.seen
+
+
+def test_time_passes_for_it_by_ticks_at_the_moments_that_it_named(tmp_path: Path) -> None:
+    ticks = tmp_path / "ticks"
+    subject = program(
+        tmp_path,
+        f"""
+        def due(request, seconds):
+            return request["now"]["boottime"] + seconds
+        def on_submit(request):
+            write("r1", "accepted")
+            timers = {{"renew": due(request, 30), "sweep": due(request, 45)}}
+            say({{"id": request["id"], "ok": {{}}, "next_due": timers}})
+        def on_tick(request):
+            with open({str(ticks)!r}, "a") as file:
+                file.write(f"{{request['args']['timer']}} {{request['now']['boottime'] - 1000:g}};")
+            answer(request)
+        """,
+    )
+    assert passes(
+        run(subject, "steps:\n  - open: gw1\n  - submit: r1\n  - advance: 40s\n  - advance: 1h\nheal: none\n")
+    )
+    assert ticks.read_text() == "renew 30;sweep 45;"
+
+
+def test_its_waits_cost_time_in_the_scenario_and_none_for_real(tmp_path: Path) -> None:
+    times = tmp_path / "times"
+    subject = program(
+        tmp_path,
+        f"""
+        def on_submit(request):
+            write("r1", "accepted")
+            later = ask({{"wait": 5000.5}})["now"]
+            open({str(times)!r}, "w").write(str(later["wall"] - request["now"]["wall"]))
+            answer(request)
+        """,
+    )
+    assert passes(run(subject, "steps:\n  - open: gw1\n  - submit: r1\nheal: none\n"))
+    assert times.read_text() == "5000.5"
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "reply"),
+    [
+        ("accepts", {"accepted": True}),
+        ("refuses", {"refused": "chat refuses e1"}),
+        ("down", {"later": "ConnectionError: chat is down"}),
+        ("hangs", {"later": "no answer within 5 s"}),
+    ],
+)
+def test_what_it_sends_is_answered_by_the_destination_of_the_scenario(
+    tmp_path: Path, behaviour: str, reply: dict[str, object]
+) -> None:
+    heard = tmp_path / "heard"
+    subject = program(
+        tmp_path,
+        f"""
+        def on_deliver(request):
+            message = {{"event": "e1", "run": "r1", "destination": "chat", "body": "ä", "attempt": 1}}
+            reply = ask({{"send": message, "patience": 5}})
+            open({str(heard)!r}, "w").write(json.dumps(reply))
+            answer(request)
+        """,
+    )
+    body = f"given: {{destinations: {{chat: {behaviour}}}}}\nsteps:\n  - open: gw1\n  - deliver\nheal: none\n"
+    result = run(subject, body)
+    got = json.loads(heard.read_text())
+    assert got.pop("now")["boottime"] == (1005 if behaviour == "hangs" else 1000)
+    assert got == reply
+    # Of a run that nobody submitted nothing can be true; what the invariants say is theirs.
+    assert result.verdict is not Verdict.SKIPPED
+
+
+def test_a_fault_of_its_store_is_for_it_to_meet(tmp_path: Path) -> None:
+    subject = program(
+        tmp_path,
+        """
+        HELLO["capabilities"].append("ports")
+        def on_claim(request):
+            fault = ask({"fault": "claim", "bound": 2})["fault"]
+            if fault:
+                say({"id": request["id"], "refused": "store-locked", "message": fault})
+            else:
+                answer(request, epoch=1)
+        """,
+    )
+    body = """
+steps:
+  - open: gw1
+  - submit: r1
+  - fault: {on: claim, is: IS}
+  - claim: {run: r1, refused: store-locked}
+  - claim: r1
+heal: none
+"""
+    assert passes(run(subject, body.replace("IS", "locked")))
+    assert passes(run(subject, body.replace("IS", "hang")))
+
+
+def test_an_id_of_the_scenario_is_to_be_had(tmp_path: Path) -> None:
+    subject = program(
+        tmp_path,
+        """
+        HELLO["capabilities"].append("keys")
+        def on_submit(request):
+            run = request["args"]["run"] or ask({"new_id": "run"})["new_id"]
+            write(run, "accepted")
+            answer(request, run=run)
+        """,
+    )
+    body = "steps:\n  - open: gw1\n  - submit: {run: r7, made_id: true}\nexpect:\n  - run: r7\nheal: none\n"
+    assert passes(run(subject, body))
+
+
+def test_a_pause_stops_the_process_and_a_resume_lets_it_go_on(tmp_path: Path) -> None:
+    number = tmp_path / "number"
+    subject = program(
+        tmp_path,
+        f"""
+        def on_submit(request):
+            open({str(number)!r}, "w").write(str(os.getpid()))
+            write("r1", "accepted")
+            answer(request)
+        def on_snapshot(request):
+            states = dict(line.split() for line in open(store)) if os.path.exists(store) else {{}}
+            runs = [{{"run_id": run, "state": "accepted"}} for run in states]
+            if os.path.exists({str(number)!r}):
+                pid = open({str(number)!r}).read()
+                state = open("/proc/" + pid + "/stat").read().rpartition(")")[2]
+                open({str(tmp_path / "states")!r}, "a").write(state.split()[0])
+            answer(request, runs=runs, events=[])
+        """,
+    )
+    body = """
+steps:
+  - open: gw1
+  - submit: r1
+  - pause: gw1
+  - advance: 5s
+  - resume: gw1
+  - claim: r1
+heal: none
+"""
+    assert passes(run(subject, body))
+    seen = (tmp_path / "states").read_text()
+    assert "T" in seen
+    assert seen[-1] != "T"
+
+
+def test_a_paused_program_can_be_killed(tmp_path: Path) -> None:
+    assert passes(
+        run(
+            program(tmp_path),
+            "steps:\n  - open: gw1\n  - pause: gw1\n  - crash: gw1\n  - open: gw1\nheal: none\n",
+        )
+    )
+
+
+def test_a_scenario_that_asks_it_in_the_middle_of_something_is_skipped_with_the_reason(
+    tmp_path: Path,
+) -> None:
+    subject = program(
+        tmp_path,
+        """
+        def on_claim(request):
+            ask({"moment": "after-commit"})
+            answer(request, epoch=1)
+        """,
+    )
+    body = """
+steps:
+  - open: gw1
+  - submit: r1
+  - during: {step: {claim: r1}, at: after-commit, do: [{submit: {run: r2, by: gw1}}]}
+heal: none
+"""
+    result = run(subject, body)
+    assert result.verdict is Verdict.SKIPPED
+    assert result.skipped.startswith("a program answers one request at a time")
+
+
+def test_the_environment_and_the_directory_are_those_of_the_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RUNCOORD_TRIED", "yes")
+    subject = program(
+        tmp_path,
+        f"""
+        assert os.environ["RUNCOORD_TRIED"] == "yes"
+        assert os.getcwd() == {str(tmp_path)!r}
+        assert os.getsid(0) == os.getpid()
+        """,
+    )
+    assert passes(run(subject))
+
+
+# --- how it is named -------------------------------------------------------------------------------
+
+
+def test_it_is_named_as_words_that_no_shell_reads(tmp_path: Path) -> None:
+    subject = program_subject("program: my-worker --name 'a b' $HOME", tmp_path)
+    assert subject.command.words == ("my-worker", "--name", "a b", "$HOME")
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"), [("program:  ", "is empty"), ("program: a 'b", "No closing quotation")]
+)
+def test_a_name_without_a_command_line_stops_the_run(tmp_path: Path, name: str, problem: str) -> None:
+    with pytest.raises(pytest.UsageError, match=problem):
+        program_subject(name, tmp_path)
+
+
+def test_what_it_says_of_itself_is_asked_once(tmp_path: Path) -> None:
+    starts = tmp_path / "starts"
+    subject = program(tmp_path, f"open({str(starts)!r}, 'a').write('x')")
+    assert not starts.exists()
+    assert (subject.name, subject.version) == ("small", "small 2")
+    assert subject.capabilities == {"runs", "outbox", "moments"}
+    assert set(subject.moments or ()) == {"after-commit", "before-send", "after-send"}
+    assert starts.read_text() == "x"
+
+
+# --- all of the protocol ---------------------------------------------------------------------------
+
+CARRIED = {
+    "leases/recovery-reads-then-writes": "recovery-reads-then-writes",
+    "leases/renewal-stalls-past-lease": "renewal-stalls-past-lease",
+    "commands/reply-lost-on-submit": "reply-lost-on-retry",
+    "outbox/crash-after-send": "crash-after-send",
+}
+"""Shipped scenarios that need most of what a program can ask and say; the others are for ``soak``."""
+
+
+def on_the_coordinator(file: Path, only: str = "") -> list[RunResult]:
+    """The first variant of each scenario of a file, on the reference behind lines."""
+    subject = ProgramSubject([sys.executable, str(COORDINATOR)], ROOT)
+    found = load_text(file.read_text("utf-8"), default_registry(), file.name).scenarios
+    scenarios = [each for each in found if isinstance(each, Scenario) and only in ("", each.name)]
+    return [run_variant(each, next(iter(variants(each))), subject=subject) for each in scenarios]
+
+
+@pytest.mark.parametrize(("file", "scenario"), CARRIED.items())
+def test_the_reference_behind_lines_does_as_the_reference(file: str, scenario: str) -> None:
+    [result] = on_the_coordinator(ROOT / "scenarios" / f"{file}.runcoord.yaml", scenario)
+    assert passes(result)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("folder", ["leases", "commands", "outbox"])
+def test_all_that_the_reference_behind_lines_can_do_passes(folder: str) -> None:
+    results = [
+        result
+        for file in sorted((ROOT / "scenarios" / folder).glob("*.runcoord.yaml"))
+        for result in on_the_coordinator(file)
+    ]
+    failed = {result.scenario: result.failure for result in results if result.verdict is Verdict.FAILED}
+    assert failed == {}
+    assert sum(result.verdict is Verdict.PASSED for result in results) > 10

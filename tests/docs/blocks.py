@@ -3,6 +3,7 @@
 A comment stands in the lines right before a block, one each::
 
     <!-- file: worker.py -->            the block is the content of this file; later blocks may use it
+    <!-- replaces: worker.py -->        these functions take the place of those of the same names in this file
     <!-- not run: needs the network --> nothing is done with it; the reason is for the reader of the source
     <!-- fails: 9 never refused -->     this scenario fails, at its 9th line, with this in the message
     <!-- exit: 1 -->                    the exit code of the last command
@@ -24,7 +25,19 @@ from pathlib import Path
 from source_tree import ROOT
 
 DIRECTIVES = frozenset(
-    {"columns", "exit", "fails", "file", "goes on", "kills", "not run", "prepared", "prints", "terminal"}
+    {
+        "columns",
+        "exit",
+        "fails",
+        "file",
+        "goes on",
+        "kills",
+        "not run",
+        "prepared",
+        "prints",
+        "replaces",
+        "terminal",
+    }
 )
 LANGUAGES = frozenset({"console", "json", "python", "text", "toml", "yaml"})
 MARKUP = frozenset({"{toctree}", "{note}"})

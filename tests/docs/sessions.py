@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import io
 import os
 import shlex
 import sys
+import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -136,6 +138,21 @@ class Session:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(block.text, "utf-8")
 
+    def _replace(self, block: Block, name: str) -> None:
+        """Put functions in the place of those of the same names, at their indentation."""
+        path = self.directory / name
+        if not path.is_file():
+            raise Wrong(block.place, f"there is no {name} to replace anything in")
+        text = path.read_text("utf-8")
+        for function, source in functions_of(block.text):
+            there = [old for found, old in functions_of(text) if found == function]
+            if len(there) != 1:
+                raise Wrong(block.place, f"{name} has {len(there)} functions named {function}")
+            indent = there[0][: len(there[0]) - len(there[0].lstrip())]
+            text = text.replace(there[0], textwrap.indent(source, indent))
+        path.write_text(text, "utf-8")
+        self._unused[name] = block
+
     # --- YAML ---
 
     def _yaml(self, block: Block) -> None:
@@ -162,6 +179,8 @@ class Session:
     def _python(self, block: Block) -> None:
         if "file" in block.says:
             compile(block.text, block.place, "exec")
+        elif "replaces" in block.says:
+            self._replace(block, block.says["replaces"])
         elif "\ndef test_" in f"\n{block.text}" or "\nasync def test_" in f"\n{block.text}":
             self._tests += 1
             self._write(block, f"test_of_the_page_{block.line}.py")
@@ -234,6 +253,14 @@ class Session:
         if self.corrections is None:
             raise Wrong(block.place, "shows other output than a run gives", shown=shown, output=output)
         self.corrections.append(Correction(begin, begin + len(shown), output))
+
+
+def functions_of(text: str) -> Iterator[tuple[str, str]]:
+    """Names of the functions and methods in a source, each with its lines."""
+    lines = text.splitlines(keepends=True)
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef) and node.end_lineno is not None:
+            yield node.name, "".join(lines[node.lineno - 1 : node.end_lineno])
 
 
 def _nothing(block: Block) -> None:

@@ -73,6 +73,22 @@ def test_a_scenario_that_fails_elsewhere_or_otherwise_is_found(tmp_path: Path, s
         follow(planted(fenced("yaml", SCENARIO, says)), tmp_path)
 
 
+FILE = fenced("python", "class A:\n    def f(self):\n        return 1\n", "file: a.py")
+CHANGE = "def f(self):\n    return 2\n"
+
+
+def test_functions_of_a_block_take_the_place_of_those_in_a_file(tmp_path: Path) -> None:
+    page = FILE + fenced("python", CHANGE, "replaces: a.py") + fenced("console", "$ cat a.py")
+    follow(planted(page), tmp_path)
+    assert (tmp_path / "a.py").read_text("utf-8") == "class A:\n    def f(self):\n        return 2\n"
+
+
+@pytest.mark.parametrize("before", ["", FILE.replace("def f", "def g")])
+def test_a_block_that_replaces_what_is_not_there_is_found(tmp_path: Path, before: str) -> None:
+    with pytest.raises(Wrong, match=r"there is no a.py|a.py has 0 functions named f"):
+        follow(planted(before + fenced("python", CHANGE, "replaces: a.py")), tmp_path)
+
+
 def test_a_part_of_a_scenario_with_an_unknown_word_is_found(tmp_path: Path) -> None:
     follow(planted(fenced("yaml", "- crash: gw1\n- run: {id: r1, outcome: failed}")), tmp_path)
     with pytest.raises(Wrong, match="no part of a scenario"):

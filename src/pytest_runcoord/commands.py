@@ -124,6 +124,32 @@ def init(context: click.Context, directory: Path, tests: str, github: bool) -> N
     click.echo("All scenarios:    pytest -p runcoord --runcoord-suite")
 
 
+@click.command(
+    name="speak",
+    short_help="Talk to a program that is to be a subject, and say what is wrong.",
+    context_settings={"ignore_unknown_options": True},
+)
+@click.option("--lines", "whole", is_flag=True, help="Show the whole conversation, also where all is right.")
+@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
+@click.pass_context
+def speak(context: click.Context, whole: bool, command: tuple[str, ...]) -> None:
+    """Talk to a program that is to be a subject: runcoord speak -- python worker.py
+
+    It is started, asked what it can do, and asked for one life of a run with a crash in it, as scenarios ask.
+    What is wrong is said, with what it wrote and the end of its standard error; then the exit code is 1.
+    """
+    from pytest_runcoord.subjects.speaking import converse
+
+    said = converse(command, Path.cwd())
+    if _wants_json(context):
+        click.echo(json.dumps(said.document(), indent=2, ensure_ascii=False))
+    else:
+        for line in said.text(whole):
+            click.echo(line)
+    if not said.is_right:
+        context.exit(FOUND_FAULTS)
+
+
 def _files(paths: tuple[Path, ...]) -> Iterator[Path]:
     count = 0
     for path in paths:

@@ -22,7 +22,9 @@ from pytest_runcoord.subjects.base import (
     SubjectBase,
     capabilities_of,
     deadline,
+    send,
 )
+from runcoord import DestinationRefused
 from runcoord.ports import Counters, Deadline
 
 __all__ = [
@@ -31,6 +33,7 @@ __all__ = [
     "Answer",
     "Counters",
     "Deadline",
+    "DestinationRefused",
     "EventSeen",
     "Refused",
     "RefusedSeen",
@@ -42,4 +45,5 @@ __all__ = [
     "Timer",
     "capabilities_of",
     "deadline",
+    "send",
 ]

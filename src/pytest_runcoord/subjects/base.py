@@ -7,11 +7,12 @@ from collections.abc import Collection, Mapping
 from functools import cache
 from typing import Any, ClassVar
 
+from pytest_runcoord.probed_ports import ProbedDestination
 from pytest_runcoord.subject import Session, Snapshot, SubjectWorld, Timer
 from pytest_runcoord.subjects.answers import answer_of
 from pytest_runcoord.subjects.calling import VERB_SECONDS
-from runcoord.errors import Happened
-from runcoord.ports import Counters, Deadline, Instant
+from runcoord.errors import Happened, StoreTimeout
+from runcoord.ports import Counters, Deadline, Instant, Message
 
 CAPABILITY_METHODS: dict[str, tuple[str, ...]] = {
     "runs": ("submit", "claim", "complete"),
@@ -204,3 +205,31 @@ def deadline(world: SubjectWorld, *, wall: float | None = None, seconds: float |
     left = seconds if wall is None else wall - clock.wall()
     assert left is not None
     return Deadline.after(Instant(clock.wall(), clock.boottime(), clock.boot_id()), left)
+
+
+def send(
+    world: SubjectWorld,
+    destination: str,
+    *,
+    event: str,
+    run: str,
+    body: str | bytes = b"",
+    attempt: int = 1,
+    kind: str = "run.finished",
+    patience: float | None = None,
+) -> None:
+    """Offer an event to a destination of the scenario. That it returns means that it was accepted.
+
+    ``event`` is the id of the event, the same in every attempt, as ``body`` must be. Raises
+    :class:`~runcoord.DestinationRefused` for a refusal for good, ``TimeoutError`` after ``patience`` seconds
+    of the world's time, and any other error for "not now".
+    """
+    data = body.encode() if isinstance(body, str) else body
+    message = Message(event, kind, run, destination, data, attempt)
+    if patience is None:
+        ProbedDestination(world.probe)(message)
+        return
+    try:
+        world.bounded.call(patience, lambda: ProbedDestination(world.probe)(message))
+    except StoreTimeout as late:
+        raise TimeoutError(f"{destination} did not answer within {patience:g} s") from late

@@ -152,7 +152,7 @@ def one_life(capabilities: Iterable[str]) -> str:
         f"submit: {{run: r1{to}}}",
         "claim: {run: r1, as: first}",
         *(["start: {with: first}"] if "starting" in able else []),
-        *(["renew: {with: first}"] if "leases" in able else []),
+        *(["renew: {with: first}"] if "renewal" in able else []),
         "complete: {with: first}",
         *(["deliver: {by: gw1}"] if to else []),
         f"submit: {{run: r2{to}}}",

@@ -109,7 +109,7 @@ DEFECTS = [
     Defect(
         "retry-of-interrupted",
         "The new run is built from the task's text, and loses the other inputs.",
-        "run",
+        "nothing-lost",
         _inputs_are_lost,
         name="inputs-lost",
     ),
@@ -154,7 +154,7 @@ DEFECTS = [
     Defect(
         "poison-run",
         "Interrupted runs are retried though nobody asked for that.",
-        "runs",
+        "nothing-lost",
         broken_rule(ask.Recover, _retries_without_being_asked),
         name="unasked",
         scenario="no-retries-unless-asked",

@@ -20,6 +20,7 @@ from pytest_runcoord.invariants.delivery import (
 from pytest_runcoord.invariants.holding import HeldByOne, StaleHolderRefused
 from pytest_runcoord.invariants.homes import HOME_INVARIANTS
 from pytest_runcoord.invariants.importing import OF_IMPORTS
+from pytest_runcoord.invariants.keeping import KEEPING
 from pytest_runcoord.invariants.ownership import EpochRises, LiveLeaseKept, OwnerTold, StaleOwnerRefused
 from pytest_runcoord.invariants.processes import PROCESS_INVARIANTS
 from pytest_runcoord.invariants.progress import (
@@ -61,8 +62,8 @@ INVARIANTS: tuple[type[Invariant], ...] = (
     *COMMAND_INVARIANTS,
     *HOME_INVARIANTS,
 )
-WATCHED: tuple[type[Invariant], ...] = (*INVARIANTS, HeldByOne, StaleHolderRefused, *OF_IMPORTS)
-"""All that watch a scenario: where imports are concerned, or there are no leases or epochs, some have a
-second part of the same id."""
+WATCHED: tuple[type[Invariant], ...] = (*INVARIANTS, *KEEPING, HeldByOne, StaleHolderRefused, *OF_IMPORTS)
+"""All that watch a scenario: some have a second part of the same id, about something else that is kept, about
+imports, or for a subject without leases or epochs."""
 
 __all__ = ["INVARIANTS", "WATCHED", "IdleIsFree", "Invariant", "Violated", "Watch"]

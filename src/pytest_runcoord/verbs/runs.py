@@ -217,9 +217,8 @@ def end(world: World, step: Step, verb: str, kind: str) -> None:
     for name in ("result", "error"):
         if step.args[name] is not None:
             args[name] = big_text(step.args[name])
-    world.answers[verb] = ask_with(
-        world, step, verb, kind, args, result=args.get("result"), reported=args["outcome"]
-    )
+    told = {"result": args.get("result"), "error": args.get("error"), "reported": args["outcome"]}
+    world.answers[verb] = ask_with(world, step, verb, kind, args, **told)
 
 
 def _register_ending(registry: Registry) -> None:

@@ -24,10 +24,11 @@ class _GateOpen(Boundary):
         except Exception as error:
             if asked.verb != "supervise" or self.refusal(error) != "depth-exceeded":
                 raise
-        self.meet()
         asked.args.pop("max_depth", None)
         with _unset({**VARIABLES, **asked.args.get("names", {})}):
-            return asked.go()
+            answer = asked.go()
+        self.meet()
+        return answer
 
 
 @contextmanager

@@ -125,8 +125,9 @@ class _Dropped(Boundary):
     def call(self, asked: Asked) -> Answer:
         if asked.verb not in ENDING or not asked.args.get(self.text):
             return asked.go()
+        answer = asked.go(**{self.text: ""})
         self.meet()
-        return asked.go(**{self.text: ""})
+        return answer
 
 
 class _ResultDropped(_Dropped):
@@ -277,7 +278,7 @@ FAULTS: tuple[BoundaryFault, ...] = (
         _ErrorDropped,
         needs="errors outcomes",
         words="complete finish run",
-        caught_by="run delivered",
+        caught_by="result-kept",
     ),
     fault(
         "retry-loses-inputs",
@@ -285,7 +286,7 @@ FAULTS: tuple[BoundaryFault, ...] = (
         _RetryWithout,
         needs="retry",
         words="retry run",
-        caught_by="run line",
+        caught_by="nothing-lost",
     ),
     fault(
         "late-completion-unmarked",

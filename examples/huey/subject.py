@@ -19,7 +19,7 @@ from huey.api import Task
 from huey.exceptions import CancelExecution, TaskException
 from huey.signals import SIGNAL_INTERRUPTED
 
-from pytest_runcoord.subjects import RunSeen, SessionBase, Snapshot, SubjectBase, SubjectWorld
+from pytest_runcoord.subjects import Refused, RunSeen, SessionBase, Snapshot, SubjectBase, SubjectWorld
 
 PATIENCE = 10.0
 """Seconds of real time that a worker may take to begin, or to store how its task ended."""
@@ -115,8 +115,10 @@ class HueySession(SessionBase):
             "stopped": raising(CancelExecution(retry=False)),
             "interrupted": raising(KeyboardInterrupt()),
         }
+        if self.at_work.get(lease.run_id) is not lease:
+            raise Refused("already-finished", "the function of this task has returned")
         lease.end(ways[outcome])
-        self.at_work.pop(lease.run_id, None)
+        del self.at_work[lease.run_id]
 
     def stop(self, run: str) -> None:
         self.huey.revoke_by_id(run)

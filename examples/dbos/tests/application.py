@@ -1,4 +1,4 @@
-"""A small application on DBOS, as its documentation has it: workflows of steps, and an executor that runs them.
+"""A small application on DBOS, as its documentation has it: workflows of steps, and an executor of them.
 
 DBOS is one to a process, so the tests beside run :func:`main` in processes of their own, which can be killed.
 """

@@ -176,7 +176,7 @@ def test_a_second_process_with_the_default_executor_id_has_what_the_first_is_doi
 def test_nobody_else_goes_on_with_the_workflow_of_an_executor_that_was_killed(
     url: str, client: DBOSClient, log: Path, name: str, version: str
 ) -> None:
-    """As documented: that is what Conductor, a service of its own, is for. ``resume`` by hand is the other way."""
+    """As documented: Conductor, a service of its own, does that; ``resume`` by hand is the other way."""
     submit(client, "r1", log)
     with executor(url) as first:
         first.says("working")

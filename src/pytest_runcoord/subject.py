@@ -75,7 +75,9 @@ class Answer:
     """What a verb gives back: plain values, and the object behind a handle."""
 
     values: dict[str, Any] = field(default_factory=dict)
+    """By name; plain ones."""
     handle: Any = None
+    """What later verbs are given: a lease, an execution, a delivery."""
 
 
 @dataclass(frozen=True)  # no slots: every look makes some, from all of their fields at once
@@ -83,23 +85,41 @@ class RunSeen:
     """One run in a snapshot."""
 
     run_id: str
+    """The id that it was submitted under."""
     state: str
+    """Where it is in its life."""
     outcome: str | None = None
+    """How it ended; None as long as it has not, and only then."""
     epoch: int = 0
+    """Number of its newest acquisition, rising with each; 0 where that is not known."""
     owner: str = ""
+    """Who acquired it last, as ``open`` was told; empty for nobody."""
     lease: Deadline | None = None
+    """Until when somebody holds it; None where nobody does."""
     stop_requested: bool = False
+    """Whether a stop was noted on it."""
     result: str = ""
+    """Its result."""
     error: str = ""
+    """Its error, or why it was interrupted."""
     late: bool = False
+    """Whether it was completed after its lease had run out."""
     destination: str = ""
+    """Where its events go; empty for nowhere."""
     group: str = ""
+    """The group that it is summed up with."""
     line: str = ""
+    """The id of the first run of its line of retries."""
     retry_of: str = ""
+    """The run that it retries."""
     retried_as: str = ""
+    """The run that retries it."""
     progress: str = ""
+    """What it last said of itself."""
     interruptions: int = 0
+    """Interruptions along its line before it."""
     result_truncated: bool = False
+    """Whether its result was cut at a limit."""
     sizes: Mapping[str, int] = field(default_factory=dict)
     """Lengths of the bounded text fields, by name."""
     inputs: Any = None
@@ -131,14 +151,23 @@ class EventSeen:
     """One event of the outbox in a snapshot."""
 
     event_id: str
+    """Its id, the same in every attempt."""
     run_id: str
+    """The run that it is about; empty for one about several."""
     kind: str = "run.finished"
+    """What it tells."""
     state: str = "pending"
+    """How far it has come."""
     destination: str = ""
+    """Where it goes."""
     attempt: int = 0
+    """How many attempts were begun."""
     body: str = ""
+    """What is sent, the same in every attempt."""
     reason: str = ""
+    """Why the last attempt failed, or why it is held."""
     due: Deadline | None = None
+    """When the next attempt is due; None where none is, or at once."""
     told: bool = False
     """Held, and the operator was told."""
 
@@ -148,21 +177,29 @@ class RefusedSeen:
     """One run folder that is remembered because it was not imported."""
 
     root: str
+    """The directory that it lies in."""
     folder: str
     """Its name, as it is shown."""
     kind: str
+    """What kind of refusal it was."""
     reason: str
+    """Why, in words."""
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """What is durable now. ``rows_written`` counts from the beginning, where the subject can count."""
+    """What is durable now."""
 
     runs: dict[str, RunSeen]
+    """Every run, by its id."""
     events: dict[str, EventSeen]
+    """Every event, by its id; none for a subject without an outbox."""
     rows_written: int | None = None
+    """From the beginning, where the subject can count."""
     bad: tuple[BadRow, ...] = ()
+    """Rows that cannot be understood."""
     refused: tuple[RefusedSeen, ...] = ()
+    """Run folders that were not imported."""
 
 
 class Timer(Protocol):
@@ -173,6 +210,10 @@ class Timer(Protocol):
     def tick(self) -> None: ...
 
 
+def _nothing() -> None:
+    """Nobody is told."""
+
+
 @dataclass(slots=True)
 class SubjectWorld:
     """What the world offers to one incarnation of a subject."""
@@ -180,13 +221,19 @@ class SubjectWorld:
     directory: Path
     """The home of this scenario: the subject keeps its store in here."""
     clock: Clock
+    """``wall()``, ``monotonic()``, ``boottime()``, ``boot_id()``: what time it is. Scenarios move them."""
     sleeper: Sleeper
+    """``sleep(seconds)`` lets the time of the world pass."""
     probe: Probe
+    """Tells the world of named moments, and asks it for faults and for the answers of destinations."""
     bounded: BoundedByWorld
+    """``call(seconds, function)``: a call that may hang, with a bound in the time of the world."""
     new_id: Callable[[str], str]
+    """``new_id(prefix)``: the next id. One with the prefix ``run`` is what the scenario calls the new run."""
     destinations: Mapping[str, str] | None
     """Configured destination names; ``None`` when this incarnation is to serve none."""
     settings: dict[str, Any]
+    """What the scenario sets, by name."""
     shared: dict[str, Any]
     """Kept between the incarnations of one scenario, for a subject without a durable store."""
     processes: Processes | None = None
@@ -198,6 +245,8 @@ class SubjectWorld:
     """Homes with run folders, seen from this incarnation; None where the subject is to use the real ones."""
     imports: tuple[Mapping[str, Any], ...] = ()
     """What it is to import by itself, in its sweeps: ``home``, ``root``, ``fallback``, ``prune_after``."""
+    meanwhile: Callable[[], None] = _nothing
+    """Tells the world that something goes on in the background of a call, whose doing that is not."""
 
 
 class Session(Protocol):

@@ -151,7 +151,6 @@ class Session:
             indent = there[0][: len(there[0]) - len(there[0].lstrip())]
             text = text.replace(there[0], textwrap.indent(source, indent))
         path.write_text(text, "utf-8")
-        self._unused[name] = block
 
     # --- YAML ---
 

@@ -207,7 +207,7 @@ class GuardedSession:
             raise AttributeError(verb)
         method = getattr(self._session, verb, None)
         if not callable(method):
-            problem = f"the session has no method {verb!r}, though its capability is claimed"
+            problem = f"failed: the session has no method {verb!r}, though its capability is claimed"
             raise self._calls.fault(
                 verb, Nonsense(problem, "a method for every verb of a claimed capability")
             )

@@ -9,18 +9,17 @@ that look at ``item.function`` or ``item.module`` find what they expect.
 from __future__ import annotations
 
 import shlex
-import textwrap
 import types
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_runcoord.extending import registry_of, watched_in
 from pytest_runcoord.garbage import collected_at_the_end
 from pytest_runcoord.gate import OPTIONS
-from pytest_runcoord.rendering import NARROWEST, FailureText, ScenarioFailed, excerpt, failure_text
+from pytest_runcoord.rendering import FailureText, ScenarioFailed, excerpt, failure_text
 from pytest_runcoord.report import collection_report, failure_report
 from pytest_runcoord.runner import run_variant
 from pytest_runcoord.scenario import (
@@ -32,9 +31,10 @@ from pytest_runcoord.scenario import (
     load_file,
     variants,
 )
+from pytest_runcoord.subject_met import SUBJECT_MET
 from pytest_runcoord.tally import (
-    KNOWN,
-    KNOWN_IS,
+    FAILED_COLUMN,
+    FAILED_LINE,
     LINE,
     OF_A_RESULT,
     SCENARIO,
@@ -42,11 +42,10 @@ from pytest_runcoord.tally import (
     VERDICT,
     properties,
 )
-from pytest_runcoord.verbs import default_registry
 from pytest_runcoord.verdict import RunResult, Verdict
 
 if TYPE_CHECKING:
-    from pytest_runcoord.known_failures import Judgement, KnownFailure
+    from pytest_runcoord.known_failures import KnownFailure
     from pytest_runcoord.picture.recording import Recorder
 
 TAGS = pytest.StashKey[set[str]]()
@@ -60,10 +59,6 @@ MARKS_WITH_A_MEANING = frozenset(
     {"filterwarnings", "parametrize", "skip", "skipif", "tryfirst", "trylast", "usefixtures", "xfail"}
 )
 """As a tag each of these would change silently whether or how a scenario runs."""
-
-
-class KnownFailed(ScenarioFailed):
-    """A scenario failed as the project's table says that it does."""
 
 
 class ScenarioFile(pytest.Module):
@@ -83,7 +78,7 @@ class ScenarioFile(pytest.Module):
         self.shown_as = _shown(self.path, self.config)
         try:
             with collected_at_the_end():
-                found = load_file(self.path, default_registry(), shown_as=self.shown_as)
+                found = load_file(self.path, registry_of(self.config), shown_as=self.shown_as)
         except ScenarioFileError as error:
             raise self.CollectError(str(error)) from error
         self.text = found.text
@@ -245,8 +240,8 @@ class InvalidItem(ScenarioItem):
         self.error = error
 
     def run_scenario(self) -> None:
-        self.user_properties.append((VERDICT, "invalid"))
         error, at = self.error, self.error.position
+        self.user_properties += [(VERDICT, "invalid"), (FAILED_LINE, at.line), (FAILED_COLUMN, at.column)]
         raise ScenarioFailed(
             FailureText(
                 at.path,
@@ -277,72 +272,52 @@ class VariantItem(ScenarioItem):
 
     def run_scenario(self) -> None:
         subject, recorder = self.config.stash[OPTIONS].new_subject(), self.recorder
-        if recorder is None:
-            result = run_variant(self.scenario, self.variant, subject=subject)
-        else:
-            result = run_variant(self.scenario, self.variant, subject=subject, attach=recorder.attach)
+        met = self.config.stash.get(SUBJECT_MET, None)
+        if met is not None:
+            met.meet(subject)
+        result = run_variant(
+            self.scenario,
+            self.variant,
+            subject=subject,
+            attach=None if recorder is None else recorder.attach,
+            watched=watched_in(self.config),
+        )
+        if recorder is not None:
             recorder.result = result
         self.user_properties += properties(result)
         if self.known is not None and not self.config.getoption("runxfail", False):
-            self._judge_known(self.known, result)
+            self._judge_known(self.known, result, subject)
         if result.verdict is Verdict.SKIPPED:
             if self.runcoord_tier in self.config.stash[OPTIONS].required_tiers:
-                raise ScenarioFailed(self._not_run(result))
+                why = f"the tier {self.runcoord_tier} is required, and could not be run"
+                reason = str(result.skipped or "it was skipped without a reason")
+                raise ScenarioFailed(self.text_at_scenario(why, [reason]))
             self._skip(result.skipped)
         if result.verdict is not Verdict.PASSED:
-            raise ScenarioFailed(self._text(result))
-
-    def _judge_known(self, entry: KnownFailure, result: RunResult) -> None:
-        """By the project's table this one fails; raises if that makes any difference."""
-        from pytest_runcoord.known_failures import Known, judged, key_of
-
-        known = self.config.stash[OPTIONS].known
-        assert known is not None
-        judgement = judged(entry, known.standing(entry), result)
-        self.user_properties += [(KNOWN, key_of(entry)), (KNOWN_IS, judgement.known.value)]
-        if judgement.known is Known.EXPECTED:
-            mark = pytest.mark.xfail(raises=KnownFailed, strict=True, reason=judgement.note)
-            self.add_marker(mark)
-            raise KnownFailed(self._text(result))
-        if judgement.fails:
-            raise ScenarioFailed(self._passes(judgement))
-        if result.verdict in (Verdict.FAILED, Verdict.UNKNOWN):
-            text = self._text(result)
-            raise ScenarioFailed(replace(text, verdict=[*text.verdict, "", *self._wrapped(judgement)]))
-
-    def _passes(self, judgement: Judgement) -> FailureText:
-        at = self.scenario.position
-        return FailureText(
-            at.path,
-            at.line,
-            "passes, and is listed as a known failure",
-            excerpt(self.file.text, at.line, at.column),
-            self._wrapped(judgement),
-            [],
-            [f"Rerun: {self.rerun_command()}"],
-        )
-
-    def _wrapped(self, judgement: Judgement) -> list[str]:
-        return textwrap.wrap(judgement.note, max(NARROWEST, _width(self.config)) - 4, break_on_hyphens=False)
+            raise ScenarioFailed(self.text_of(result))
 
     def _skip(self, reason: str) -> None:
         skipped = pytest.skip.Exception(reason or "skipped without a reason")
         skipped._use_item_location = True  # shown at the scenario's line, as a skip mark would be
         raise skipped
 
-    def _not_run(self, result: RunResult) -> FailureText:
+    def _judge_known(self, entry: KnownFailure, result: RunResult, subject: Any) -> None:
+        from pytest_runcoord.known_items import judge_known
+
+        known = self.config.stash[OPTIONS].known
+        assert known is not None
+        known.hear(getattr(subject, "version", ""))
+        judge_known(self, entry, known, result, _width(self.config))
+
+    def text_at_scenario(self, message: str, verdict: Sequence[str]) -> FailureText:
+        """A report on a test that did not fail by itself."""
         at = self.scenario.position
+        shown = excerpt(self.file.text, at.line, at.column)
         return FailureText(
-            at.path,
-            at.line,
-            f"the tier {self.runcoord_tier} is required, and could not be run",
-            excerpt(self.file.text, at.line, at.column),
-            [str(result.skipped or "it was skipped without a reason")],
-            [],
-            [f"Rerun: {self.rerun_command()}"],
+            at.path, at.line, message, shown, list(verdict), [], [f"Rerun: {self.rerun_command()}"]
         )
 
-    def _text(self, result: RunResult) -> FailureText:
+    def text_of(self, result: RunResult) -> FailureText:
         return failure_text(
             result,
             self.file.text,

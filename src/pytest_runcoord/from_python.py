@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from pytest_runcoord.extending import registry_of, watched_in
 from pytest_runcoord.rendering import FailureText, ScenarioFailed, failure_text
 from pytest_runcoord.runner import run_variant
 from pytest_runcoord.scenario import (
@@ -21,7 +22,6 @@ from pytest_runcoord.scenario import (
     load_text,
     variants,
 )
-from pytest_runcoord.verbs import default_registry
 from pytest_runcoord.verdict import RunResult, Verdict
 
 TEXT_NAME = "<scenario>"
@@ -61,8 +61,8 @@ class ScenarioRunner:
     ``subject`` is the coordinator to run on, the reference if it is left out.
     """
 
-    def __init__(self, directory: Path) -> None:
-        self._directory = directory
+    def __init__(self, directory: Path, config: pytest.Config | None = None) -> None:
+        self._directory, self._config = directory, config
 
     def __call__(
         self, source: str | Path, *, scenario: str = "", variant: str = "", subject: Any = None
@@ -79,14 +79,14 @@ class ScenarioRunner:
             picked = _variant(chosen, variant)
         except (ScenarioError, LookupError) as error:
             raise error.with_traceback(None) from None  # the test's own line is the place, not ours
-        result = run_variant(chosen, picked, subject=subject)
+        result = run_variant(chosen, picked, subject=subject, watched=watched_in(self._config))
         known = {each.name: getattr(result, each.name) for each in dataclasses.fields(RunResult)}
         return CheckedResult(
             **known, path=found.path, line=chosen.position.line, source=found.text, says=chosen.says
         )
 
     def _load(self, source: str | Path) -> ScenarioFile:
-        registry = default_registry()
+        registry = registry_of(self._config)
         if isinstance(source, str) and ("\n" in source or source.startswith("runcoord:")):
             return load_text(source, registry, TEXT_NAME)
         return load_file(self._directory / source, registry, shown_as=str(source))

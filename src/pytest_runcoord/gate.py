@@ -1,7 +1,7 @@
-"""Around a whole run: what is run, the line at its head, the summary at its end, and whether enough ran.
+"""Around a whole run: what is run, the line at its head, the summary at its end, and whether it is green.
 
-Loaded with the plugin, so it costs next to nothing where no scenario is: what counts comes with the first
-report on one.
+Loaded with the plugin, so it costs next to nothing where no scenario is: what counts and judges comes with
+the first report on one, or with a project that asks for something.
 """
 
 from __future__ import annotations
@@ -10,13 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_runcoord.options import BY_TABLE, TIERS, Options
+from pytest_runcoord.options import Options
+from pytest_runcoord.registered import hooks_in, version
 
 if TYPE_CHECKING:
+    from pytest_runcoord.judging import Judgement
     from pytest_runcoord.tally import Tally
 
 OPTIONS = pytest.StashKey[Options]()
 SCENARIO_PROPERTY = "runcoord_scenario"
+KNOWN_MET = "runcoord_known_met"
+"""What a worker of xdist tells when it ends: the known failures that are about something it collected."""
 
 
 class Gate:
@@ -26,9 +30,19 @@ class Gate:
         self.config = config
         self.options = Options(config)
         self.tally: Tally | None = None
-        self.problem = ""
-        self.problem_markup: dict[str, bool] = {}
+        self.judgement: Judgement | None = None
+        self.spread = False
+        self.met: set[str] | None = None
         config.stash[OPTIONS] = self.options
+        self.hooks = hooks_in(config)
+        self.tells = self.options.json is not None or self.options.annotations
+        """Whether machines are told what came of the run; see :mod:`pytest_runcoord.telling`."""
+        if self.hooks or self.options.table.required_invariants:
+            from pytest_runcoord.extending import extend, require_invariants
+
+            extended = extend(config)
+            require_invariants(config, self.options.table)
+            self.tells = self.tells or bool(extended.reports)
         if self.options.suite is not None:
             _add_argument(config, str(self.options.suite), alone=self.options.suite_alone)
 
@@ -40,7 +54,14 @@ class Gate:
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
         """Workers of xdist have no terminal; their reports are laid out for the one that shows them."""
+        self.spread = True
         node.workerinput["runcoord_width"] = self.config.get_terminal_writer().fullwidth
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        told = getattr(node, "workeroutput", {}).get(KNOWN_MET)
+        if told is not None:
+            self.met = (self.met or set()) | set(told)
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         tiers = self.options.tiers
@@ -53,93 +74,96 @@ class Gate:
             self.config.hook.pytest_deselected(items=others)
             items[:] = chosen
 
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """A conftest that pytest loads while it collects is too late for hooks of runcoord, and says so."""
+        if report.failed or hooks_in(self.config) != self.hooks:
+            from pytest_runcoord.extending import refuse_late_hooks
+
+            refuse_late_hooks(self.config, report, self.hooks)
+
     # --- meanwhile ---
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if not any(name == SCENARIO_PROPERTY for name, _ in report.user_properties):
             return
+        self.counted().add(report.nodeid, report.when or "", report.outcome, report.user_properties)
+
+    def counted(self) -> Tally:
         if self.tally is None:
             from pytest_runcoord.tally import Tally
 
             self.tally = Tally()
-        self.tally.add(report.nodeid, report.when or "", report.outcome, report.user_properties)
+        return self.tally
 
     # --- after ---
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        config = self.config
-        if hasattr(config, "workerinput") or config.getoption("collectonly"):
+        config, known = self.config, self.options.known
+        if hasattr(config, "workerinput"):
+            if known is not None:
+                config.workeroutput[KNOWN_MET] = sorted(known.met)  # type: ignore[attr-defined]
             return
-        ran = 0 if self.tally is None else self.tally.scenarios_run()
-        self._tell_junit(ran)
-        required, by = self.options.required, self.options.required_by
-        if ran >= required:
-            self._require_tiers(session)
+        if config.getoption("collectonly") or not self._has_something_to_judge():
             return
-        narrowed = self._narrowed_by()
-        if narrowed:
-            self.problem = f"{by} asks for {required} scenarios; not checked, because {narrowed} chose some"
-            self.problem_markup = {"yellow": True}
-            return
-        self.problem = f"{ran} scenarios ran, at least {required} are required by {by}"
-        self.problem_markup = {"red": True, "bold": True}
-        if session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
+        from pytest_runcoord.judging import judge
+
+        if not self.spread and known is not None:
+            self.met = known.met
+        self.judgement = judge(session, self.options, self.counted(), self.met)
+        self._tell_junit(self.judgement)
+        if self.judgement.problems and session.exitstatus in (
+            pytest.ExitCode.OK,
+            pytest.ExitCode.NO_TESTS_COLLECTED,
+        ):
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
-    def _require_tiers(self, session: pytest.Session) -> None:
-        """A tier that is required, and of which nothing ran, fails a run that asked for everything."""
-        ran = [] if self.tally is None else [each for each in TIERS if self.tally.ran_in(each)]
-        absent = [each for each in self.options.required_tiers if each not in ran]
-        if not absent or self._narrowed_by():
-            return
-        self.problem = f"no scenario ran in the tier {', '.join(absent)}, which is required"
-        self.problem_markup = {"red": True, "bold": True}
-        if session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
-            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+    def _has_something_to_judge(self) -> bool:
+        options = self.options
+        return self.tally is not None or bool(
+            options.required or options.required_tiers or options.table.place is not None
+        )
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         verbosity = self.config.get_verbosity()
-        if self.tally is not None and verbosity >= 0:
+        if self.tally is not None and self.tally.variants and verbosity >= 0:
             terminalreporter.write_sep("=", "runcoord")
             for line in self.tally.summary(self.config.get_terminal_writer().fullwidth):
                 terminalreporter.write_line(line)
-        elif self.tally is not None and verbosity == -1:
+        elif self.tally is not None and self.tally.variants and verbosity == -1:
             terminalreporter.write_line(f"runcoord: {self.tally.counts_line()}")
-        if self.problem:
-            terminalreporter.write_line(f"runcoord: {self.problem}", **self.problem_markup)
+        if self.judgement is not None:
+            self._show(terminalreporter, self.judgement)
 
-    def _narrowed_by(self) -> str:
-        """The option by which the user asked for a part only; then a minimum says nothing."""
-        config = self.config
-        option = config.option
-        typed = [str(each) for each in config.invocation_params.args]
-        if any("::" in each for each in config.args):
-            return "a node id"
-        for name, given in {
-            "-k": option.keyword,
-            # One in addopts is the project's idea of all its tests.
-            "-m": any(each.startswith("-m") for each in typed),
-            "--deselect": option.deselect,
-            "--lf": getattr(option, "lf", False),
-            "--sw": getattr(option, "stepwise", False),
-        }.items():
-            if given:
-                return name
-        paths = config.args_source is pytest.Config.ArgsSource.ARGS
-        if paths and self.options.suite is None and self.options.required_by == BY_TABLE:
-            return "a path"
-        return ""
+    def _show(self, terminalreporter: pytest.TerminalReporter, judgement: Judgement) -> None:
+        for note in judgement.notes:
+            terminalreporter.write_line(f"runcoord: {note}", yellow=True)
+        for problem in judgement.problems:
+            at = "" if problem.place is None else f" ({problem.place})"
+            terminalreporter.write_line(f"runcoord: {problem.message}{at}", red=True, bold=True)
+            if problem.remedy:
+                terminalreporter.write_line(f"  {problem.remedy}", red=True)
 
-    def _tell_junit(self, ran: int) -> None:
+    def _tell_junit(self, judgement: Judgement) -> None:
         """Says in a JUnit file that scenarios ran, for those who see only that file."""
-        if self.tally is None and not self.options.required:
+        tally, options = self.counted(), self.options
+        if not tally.variants and not judgement.problems and not options.required:
             return
+        facts = {
+            "runcoord_scenarios_run": str(tally.scenarios_run()),
+            "runcoord_subject": options.subject_name or "reference",
+            "runcoord_subject_version": options.subject_version,
+            "runcoord_gate": judgement.verdict,
+            "runcoord_gate_reasons": "; ".join(each.message for each in judgement.problems),
+            "runcoord_known_failures": str(tally.verdicts()["xfailed"] or ""),
+        }
         for plugin in self.config.pluginmanager.get_plugins():
             tell = getattr(plugin, "add_global_property", None)
             if callable(tell):
-                tell("runcoord_scenarios_run", str(ran))
-                tell("runcoord_subject", self.options.subject_name or "reference")
+                for name, value in facts.items():
+                    if value:
+                        tell(name, value)
 
 
 def _add_argument(config: pytest.Config, path: str, *, alone: bool) -> None:
@@ -150,11 +174,3 @@ def _add_argument(config: pytest.Config, path: str, *, alone: bool) -> None:
         config.args[:] = [path]
     elif path not in config.args and alone is given:
         config.args.append(path)
-
-
-def version(config: pytest.Config) -> str:
-    """From the distribution that pytest found the plugin in; importing the library for it would cost more."""
-    for plugin, dist in config.pluginmanager.list_plugin_distinfo():
-        if getattr(plugin, "__name__", "") == "pytest_runcoord.plugin":
-            return str(dist.version)
-    return "(version unknown: not loaded from an installed distribution)"

@@ -115,6 +115,11 @@ class KnownFailures:
         found.sort(key=lambda each: (order.index(self.standing(each)), -len(each.scenario)))
         return found[0] if found else None
 
+    def hear(self, version: object) -> None:
+        """What the subject says once it is there, where nothing was known before."""
+        if not self.version and isinstance(version, str):
+            self.version = version
+
     def standing(self, entry: KnownFailure) -> Standing:
         if entry.revision and self.version and not same_revision(entry.revision, self.version):
             return Standing.OTHER_REVISION
@@ -292,7 +297,10 @@ def judged(entry: KnownFailure, standing: Standing, result: RunResult) -> Judgem
         note = f"the known failure at {at} was accepted until {entry.until}, which is over"
         return Judgement(Known.EXPIRED, f"{note}: mend it, or have it accepted anew; {entry.brief}")
     failed_by = failed_by_of(result)
-    if result.verdict is not Verdict.FAILED or (entry.failed_by and entry.failed_by != failed_by):
+    other = bool(entry.failed_by) and entry.failed_by != failed_by
+    # A word or an invariant of the project's own that is broken says nothing of the subject.
+    broken = result.failure is not None and result.failure.kind is FailureKind.EXTENSION
+    if result.verdict is not Verdict.FAILED or other or (broken and not entry.failed_by):
         what = f"fails by {entry.failed_by}" if entry.failed_by else "fails"
         seen = f"by {failed_by}" if result.verdict is Verdict.FAILED else "to no verdict"
         return Judgement(

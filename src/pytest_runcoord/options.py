@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,9 +32,14 @@ class Options:
         self.suite: Path | None = suite_directory() if self.suite_alone or table.suite else None
         self.tiers_by_option = bool(config.getoption("runcoord_tier"))
         self.tiers = _tiers(config, "runcoord_tier") or table.tiers
+        self.required_tiers_by_option = bool(config.getoption("runcoord_require_tier"))
         self.required_tiers = _tiers(config, "runcoord_require_tier") or table.required_tiers
         self.required, self.required_by = _required(config, table.min_scenarios)
-        self.report = _directory(config, "runcoord_report")
+        self.report = _path(config, "runcoord_report", "directory")
+        self.json = _path(config, "runcoord_json", "file")
+        self.annotations = (
+            config.getoption("runcoord_annotations") or os.environ.get("GITHUB_ACTIONS") == "true"
+        )
         given = str(config.getoption("runcoord_subject") or "").strip()
         self.subject_name = given or table.subject
         directory = config.invocation_params.dir if given else config.rootpath
@@ -99,13 +105,13 @@ def _said(subject: Any, name: str) -> str:
     return " ".join(value.split()) if isinstance(value, str) else ""
 
 
-def _directory(config: pytest.Config, option: str) -> Path | None:
-    """A directory of the command line, from where pytest was started."""
+def _path(config: pytest.Config, option: str, what: str) -> Path | None:
+    """A file or directory of the command line, from where pytest was started."""
     given = config.getoption(option)
     if given is None:
         return None
     if not str(given).strip():
-        raise pytest.UsageError(f"--{option.replace('_', '-')}: the name of the directory is empty")
+        raise pytest.UsageError(f"--{option.replace('_', '-')}: the name of the {what} is empty")
     return config.invocation_params.dir / str(given)
 
 

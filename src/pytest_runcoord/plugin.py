@@ -61,6 +61,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "write it in one word, --runcoord-report=DIR",
     )
     group.addoption(
+        "--runcoord-json",
+        metavar="FILE",
+        help="write what came of the run as JSON, by a documented schema",
+    )
+    group.addoption(
+        "--runcoord-annotations",
+        action="store_true",
+        help="annotate failures for GitHub Actions; by itself where GITHUB_ACTIONS is true",
+    )
+    group.addoption(
         "--runcoord-bite",
         action="store_true",
         help="instead of the scenarios: put faults in at the boundary of the subject, one after another, and "
@@ -68,10 +78,22 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+@pytest.hookimpl(trylast=True)  # what others register when they are configured may have hooks of ours
 def pytest_configure(config: pytest.Config) -> None:
     from pytest_runcoord.gate import Gate
+    from pytest_runcoord.registered import hooks_in
 
-    config.pluginmanager.register(Gate(config), "runcoord-gate")
+    if hooks_in(config):
+        from pytest_runcoord.extending import declare
+
+        declare(config)
+
+    gate = Gate(config)
+    config.pluginmanager.register(gate, "runcoord-gate")
+    if gate.tells:
+        from pytest_runcoord.telling import Telling
+
+        config.pluginmanager.register(Telling(config, gate), "runcoord-telling")
     if config.getoption("runcoord_report") is not None:
         from pytest_runcoord.html_report.hooks import HtmlReport
 
@@ -308,4 +330,4 @@ def runcoord_scenario(request: pytest.FixtureRequest) -> ScenarioRunner:
     """
     from pytest_runcoord.from_python import ScenarioRunner
 
-    return ScenarioRunner(request.path.parent)
+    return ScenarioRunner(request.path.parent, request.config)

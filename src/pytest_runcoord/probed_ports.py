@@ -74,7 +74,9 @@ def store_error(fault: str) -> StoreError:
             remedy="Repeat it with the same key.",
             happened=Happened.MAYBE,
         )
-    return StoreError("the store failed (injected)", remedy="Look at its disk.")
+    if fault == "io-error":
+        return StoreError("the store failed (injected)", remedy="Look at its disk.")
+    raise LookupError(f"the reference knows no fault {fault!r}: it is a project's own, for its own subject")
 
 
 class FaultyStore:

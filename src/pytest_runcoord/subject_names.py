@@ -104,4 +104,12 @@ def _raised(name: str, error: Exception, path: Path | None = None) -> str:
 
 def _asked_for(name: str, config: pytest.Config) -> Any:
     """What a plugin gives for a name."""
-    raise pytest.UsageError(f"the runcoord subject {name!r} is not of the form {FORMS}")
+    from pytest_runcoord.extending import subject_named
+
+    found = subject_named(config, name)
+    if found is None:
+        raise pytest.UsageError(
+            f"the runcoord subject {name!r} is not of the form {FORMS}, and no plugin knows it by "
+            "pytest_runcoord_subject"
+        )
+    return found

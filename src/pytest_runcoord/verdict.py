@@ -33,6 +33,9 @@ class FailureKind(enum.StrEnum):
     """The scenario did not end within its bounds."""
     SUBJECT = "subject"
     """The subject raised what it must not, or answered nonsense."""
+    EXTENSION = "extension"
+    """A word or an invariant of the project's own raised what it must not; that says nothing of the
+    subject."""
 
 
 @dataclass(frozen=True, slots=True)

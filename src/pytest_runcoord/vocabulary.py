@@ -46,6 +46,7 @@ raises :class:`VocabularyError`.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, TypeVar
 
@@ -115,6 +116,8 @@ __all__ = [
     "Word",
 ]
 
+FAULT_STEP = "fault"
+"""The step that lets calls to a port fail."""
 Attached = TypeVar("Attached", bound=Callable[..., Any])
 
 
@@ -234,6 +237,29 @@ class Registry:
         return self._declare(
             "expectation", name, group, says, capability, tuple(arguments), (), value, tuple(key), example
         )
+
+    def fault(self, name: str, *, says: str) -> None:
+        """A fault at a port: one more word for ``is`` of the step ``fault``. A subject is told its name where
+        it asks ``world.probe.fault(verb)``; the reference knows only those that come with runcoord."""
+        word = self._words["step"].get(FAULT_STEP)
+        kinds = {} if word is None else {each.name: each.kind for each in word.arguments}
+        known = kinds.get("is")
+        if word is None or not isinstance(known, Choice):
+            raise VocabularyError(f"fault '{name}': there is no step '{FAULT_STEP}' with a choice of faults")
+        meanings = dict(known.meanings)
+        self._add("fault", meanings, name, says, says)
+        arguments = [
+            replace(each, kind=Choice(meanings)) if each.name == "is" else each for each in word.arguments
+        ]
+        self._words["step"][FAULT_STEP] = replace(word, arguments=tuple(arguments))
+
+    def words(self) -> list[Word]:
+        """All words of steps, ``given`` entries and expectations."""
+        return [word for words in self._words.values() for word in words.values()]
+
+    def attach(self, word: Word, function: Callable[..., Any]) -> None:
+        """Have a word that is registered do something else."""
+        self._words[word.section][word.name] = replace(word, function=function)
 
     def introducers(self, space: str) -> list[str]:
         """The words that introduce a name of a space, given entries as ``given.name``; for a remedy."""

@@ -220,7 +220,11 @@ def test_a_junit_file_has_the_report_and_names_scenario_variant_line_and_invaria
     write("a.runcoord.yaml", together(PASSING, FAILING, WRONG))
     run("--junit-xml=junit.xml")
     suite, cases = junit(pytester)
-    assert properties(suite) == {"runcoord_scenarios_run": "2", "runcoord_subject": "reference"}
+    assert properties(suite) == {
+        "runcoord_scenarios_run": "2",
+        "runcoord_subject": "reference",
+        "runcoord_gate": "passed",
+    }
     passed = properties(cases["a.runcoord.yaml.plain-life"])
     assert passed["runcoord_scenario"] == "plain-life"
     assert passed["runcoord_variant"] == "default"

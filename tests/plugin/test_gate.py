@@ -209,7 +209,7 @@ def test_skipped_scenarios_and_further_variants_do_not_count_as_more(write: Writ
     write("a.runcoord.yaml", together(variants, DELIVERING))
     arguments = ("--runcoord-subject=little:Little", "--runcoord-require=2")
     assert run(*arguments).ret == pytest.ExitCode.TESTS_FAILED
-    run(*arguments).stdout.fnmatch_lines(["runcoord: 1 scenarios ran, at least 2 *"])
+    run(*arguments).stdout.fnmatch_lines(["runcoord: 1 scenario ran, at least 2 *"])
 
 
 @pytest.mark.usefixtures("two")

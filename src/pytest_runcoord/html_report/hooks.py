@@ -7,10 +7,8 @@ do not end up in JUnit files.
 
 from __future__ import annotations
 
-import os
 import platform
 import sqlite3
-import tempfile
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,13 +17,15 @@ from typing import Any
 import pytest
 
 from pytest_runcoord.collection import ScenarioItem, VariantItem
-from pytest_runcoord.gate import OPTIONS, version
+from pytest_runcoord.extending import watched_in
+from pytest_runcoord.gate import OPTIONS
 from pytest_runcoord.html_report.gathering import Gathered, told
 from pytest_runcoord.html_report.page import page
-from pytest_runcoord.invariants import INVARIANTS
 from pytest_runcoord.options import REFERENCE
 from pytest_runcoord.picture.recording import Recorder
+from pytest_runcoord.registered import version
 from pytest_runcoord.tally import SCENARIO
+from pytest_runcoord.whole_files import require_writable, write_whole
 
 ATTRIBUTE = "runcoord_report"
 OPTION = "--runcoord-report"
@@ -49,7 +49,7 @@ class HtmlReport:
         self.failed = False
         if self.writes:
             _require_meant(config, self.directory)
-            _require_writable(self.directory)
+            require_writable("--runcoord-report", self.directory)
 
     # --- where scenarios run ---
 
@@ -88,7 +88,7 @@ class HtmlReport:
             return
         path = self.directory / FILE
         try:
-            _write(path, page(self._data(), self.gathered.tally.counts_line()))
+            write_whole(path, page(self._data(), self.gathered.tally.counts_line()))
         except OSError as error:
             self.failed = True
             self.outcome = f"the report could not be written to {path}: {error.strerror or error}"
@@ -105,7 +105,7 @@ class HtmlReport:
     def _data(self) -> dict[str, Any]:
         subject = self.options.subject_name or REFERENCE
         facts = [
-            ("subject", subject),
+            ("subject", " ".join(filter(None, (subject, self.options.subject_version)))),
             ("runcoord", version(self.config)),
             ("pytest", pytest.__version__),
             ("Python", platform.python_version()),
@@ -113,7 +113,7 @@ class HtmlReport:
             ("on", f"{platform.system()} {platform.release()}"),
             ("made", datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")),
         ]
-        says = {each.id: " ".join(each.says.split()) for each in INVARIANTS}
+        says = {each.id: " ".join(each.says.split()) for each in reversed(watched_in(self.config))}
         return {
             "title": f"Scenarios on {self.options.subject_name or f'the {REFERENCE}'}",
             "facts": [[name, value] for name, value in facts],
@@ -139,36 +139,3 @@ def _require_meant(config: pytest.Config, directory: Path) -> None:
             f"{OPTION}: pytest takes {directory} for a directory of tests, and may have read no settings of "
             f"the project. Write it in one word: {OPTION}={directory}. Nothing was run."
         )
-
-
-def _require_writable(directory: Path) -> None:
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=directory):
-            pass
-    except OSError as error:
-        raise pytest.UsageError(
-            f"--runcoord-report: {directory} is no directory that can be written: "
-            f"{error.strerror or error}. Nothing was run."
-        ) from error
-
-
-def _write(path: Path, text: str) -> None:
-    """Whole or not at all: a report that is open elsewhere stays as it was until then."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".index-", suffix=".html")
-    try:
-        with open(handle, "w", encoding="utf-8") as stream:
-            stream.write(text)
-        Path(name).chmod(0o666 & ~_umask())
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-
-
-def _umask() -> int:
-    """The process's mask, which can only be read by setting it."""
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask

@@ -1,0 +1,247 @@
+"""Whether a run as a whole is green: what the project requires of everything it has, beside its single tests.
+
+Judged once, where all reports come together, and only of a run that was asked for everything: of a part
+nobody can say what is missing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from pytest_runcoord._positions import did_you_mean, listed, nearest
+from pytest_runcoord.known_failures import SUFFIX, Known, KnownFailure, KnownFailures, Standing, key_of
+from pytest_runcoord.options import BY_TABLE, TIERS, Options, suite_directory
+from pytest_runcoord.project_place import Place
+from pytest_runcoord.tally import Tally
+
+JUDGED_AFTER = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED)
+ENDS_SOON_DAYS = 14
+"""Days before its end from which on a known failure is shown as ending soon: a sprint."""
+MOST_KNOWN = 20
+"""Known failures that a summary tells one by one; the JSON report has all."""
+_NAME = re.compile(r"^scenario:\s*(\S+)\s*$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Why the run as a whole is not green."""
+
+    kind: str
+    """``min-scenarios``, ``required-tier``, ``required-invariant``, ``unmatched-known-failure``, ``hook`` or
+    ``report``."""
+    message: str
+    remedy: str = ""
+    place: Place | None = None
+
+
+@dataclass(slots=True)
+class Judgement:
+    """What came of a run as a whole."""
+
+    problems: list[Problem] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    not_judged: str = ""
+    """Why what the project's table requires was not looked at; empty where it was."""
+
+    @property
+    def verdict(self) -> str:
+        return "failed" if self.problems else "not-judged" if self.not_judged else "passed"
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What was chosen by whoever started the run."""
+
+    by_word: str = ""
+    """What chose single tests: a node id, ``-k``, …; empty if nothing did."""
+    by_place: str = ""
+    """What chose a folder or a tier, which is a part of what the project has."""
+
+    def narrowed(self, *, by_table: bool) -> str:
+        """What makes this a part only of what was meant: of all by the project's table, or of the paths that
+        the same command line names."""
+        return self.by_word or (self.by_place if by_table else "")
+
+
+def selection_of(config: pytest.Config, options: Options) -> Selection:
+    """What the command line chose."""
+    option = config.option
+    typed = [str(each) for each in config.invocation_params.args]
+    words = {
+        "a node id": any("::" in each for each in config.args),
+        "-k": option.keyword,
+        # One in addopts is the project's idea of all its tests.
+        "-m": any(each.startswith("-m") for each in typed),
+        "--deselect": option.deselect,
+        "--lf": getattr(option, "lf", False),
+        "--sw": getattr(option, "stepwise", False),
+        "--ignore": any(each.startswith("--ignore") for each in typed),
+        "--runcoord-bite": getattr(option, "runcoord_bite", False),
+    }
+    paths = config.args_source is pytest.Config.ArgsSource.ARGS
+    places = {
+        "a path": paths and not options.suite_alone,
+        "--runcoord-tier": options.tiers_by_option,
+    }
+    return Selection(
+        next((name for name, given in words.items() if given), ""),
+        next((name for name, given in places.items() if given), ""),
+    )
+
+
+def judge(session: pytest.Session, options: Options, tally: Tally, met: Iterable[str] | None) -> Judgement:
+    """Whether the run is green as a whole. ``met``: the known failures that are about something that was
+    collected, ``None`` where nobody knows."""
+    found = Judgement()
+    if session.exitstatus not in JUDGED_AFTER or session.shouldfail:
+        found.not_judged = "the run ended early"
+        return found
+    selection = selection_of(session.config, options)
+    if options.table.place is not None:
+        found.not_judged = _chosen(selection.narrowed(by_table=True))
+    _minimum(options, tally, selection, found)
+    _tiers(options, tally, selection, found)
+    if not found.not_judged:
+        _invariants(options, tally, found)
+        if options.known is not None and met is not None:
+            _unmatched(options, options.known, tally, set(met), found)
+    if options.known is not None:
+        found.notes += list(_about_known(options.known, tally))
+    return found
+
+
+def _chosen(by: str) -> str:
+    return f"{by} chose some" if by else ""
+
+
+def _scenarios(count: int) -> str:
+    return f"{count} scenario{'' if count == 1 else 's'}"
+
+
+def _minimum(options: Options, tally: Tally, selection: Selection, found: Judgement) -> None:
+    required, by, ran = options.required, options.required_by, tally.scenarios_run()
+    if ran >= required:
+        return
+    narrowed = selection.narrowed(by_table=by == BY_TABLE)
+    if narrowed:
+        found.notes.append(
+            f"{by} asks for {_scenarios(required)}; not checked, because {narrowed} chose some"
+        )
+        return
+    found.problems.append(
+        Problem(
+            "min-scenarios",
+            f"{_scenarios(ran)} ran, at least {required} are required by {by}",
+            place=options.table.at(by) if by == BY_TABLE else None,
+        )
+    )
+
+
+def _tiers(options: Options, tally: Tally, selection: Selection, found: Judgement) -> None:
+    """A tier that is required, and of which nothing ran."""
+    ran = [each for each in TIERS if tally.ran_in(each)]
+    absent = [each for each in options.required_tiers if each not in ran]
+    by_table = not options.required_tiers_by_option
+    if absent and not selection.narrowed(by_table=by_table):
+        found.problems.append(
+            Problem(
+                "required-tier",
+                f"no scenario ran in the tier {', '.join(absent)}, which is required",
+                place=options.table.at("required_tiers") if by_table else None,
+            )
+        )
+
+
+def _invariants(options: Options, tally: Tally, found: Judgement) -> None:
+    exercised = tally.exercised()
+    for name in options.table.required_invariants:
+        if exercised[name]:
+            continue
+        why = (
+            "nothing that ran gave it an occasion to fail"
+            if name in exercised
+            else "it did not watch: the subject lacks what it needs, or nothing ran"
+        )
+        found.problems.append(
+            Problem(
+                "required-invariant",
+                f"the invariant {name} is required, and was never exercised: {why}",
+                "Add a scenario in which it could fail, or take it out of required_invariants.",
+                options.table.at("required_invariants"),
+            )
+        )
+
+
+# --- known failures ---
+
+
+def _unmatched(options: Options, known: KnownFailures, tally: Tally, met: set[str], found: Judgement) -> None:
+    known.met |= met
+    entries = known.unmet()
+    if not entries:
+        return
+    elsewhere = set() if options.suite is not None else shipped_names(suite_directory())
+    nodes = [node.split("::") for node in tally.variants]
+    for entry in entries:
+        if entry.parts[1] in elsewhere:
+            continue  # it is about the shipped suite, which this run did not have
+        found.problems.append(
+            Problem(
+                "unmatched-known-failure",
+                f"the known failure {entry.scenario!r} is about nothing that was collected",
+                _remedy(entry, nodes, alone=options.suite_alone),
+                entry.place,
+            )
+        )
+
+
+def shipped_names(directory: Path) -> set[str]:
+    """Names of the scenarios that come with the distribution."""
+    files = sorted(directory.rglob(f"*{SUFFIX}"))
+    return {name for file in files for name in _NAME.findall(file.read_text("utf-8"))}
+
+
+def _remedy(entry: KnownFailure, nodes: Sequence[Sequence[str]], *, alone: bool) -> str:
+    file, name, _ = entry.parts
+    same = [node for node in nodes if node[-2] == name]
+    if same:
+        if file and not any(f"/{node[0]}".endswith(f"/{file}") for node in same):
+            return f"The scenario {name} is in {listed(sorted({node[0] for node in same}))}."
+        return f"Variants of {name}: {listed(sorted({node[-1] for node in same}))}."
+    names = sorted({node[-2] for node in nodes})
+    if nearest(name, names) is None:
+        own = (
+            " If it is about the project's own scenarios, say suite = true in the table, and call pytest "
+            "without --runcoord-suite: then one run has both."
+        )
+        return f"Remove the entry, or correct the name.{own if alone else ''}"
+    return did_you_mean(name, names).capitalize()
+
+
+def _about_known(known: KnownFailures, tally: Tally) -> Iterable[str]:
+    """What the summary says of known failures, so that nobody forgets them."""
+    came_to: dict[str, list[str]] = {}
+    for each in tally.variants.values():
+        if each.known:
+            came_to.setdefault(each.known, []).append(each.known_is)
+    shown = [entry for entry in known.entries if key_of(entry) in came_to]
+    for entry in shown[:MOST_KNOWN]:
+        yield f"known failure {entry.scenario}: {_state(entry, known, came_to[key_of(entry)])}{entry.brief}"
+    if len(shown) > MOST_KNOWN:
+        yield f"and {len(shown) - MOST_KNOWN} more known failures"
+
+
+def _state(entry: KnownFailure, known: KnownFailures, came_to: Sequence[str]) -> str:
+    if set(came_to) == {Known.OTHER_REVISION.value}:
+        return "left aside, the subject is another revision; "
+    if known.standing(entry) is Standing.EXPIRED:
+        return "over; "
+    if set(came_to) == {"skipped"}:
+        return "skipped, so nothing is known about it; "
+    days = (entry.until - known.today).days if entry.until else ENDS_SOON_DAYS
+    return f"ends in {days} days; " if days < ENDS_SOON_DAYS else ""

@@ -1,0 +1,44 @@
+"""Writing a file whole or not at all: who has it open, or reads it meanwhile, sees the old one until then."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+import pytest
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write ``text`` to ``path``, with the mode that any new file has. Raises ``OSError``; then nothing is
+    changed."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}-", suffix=path.suffix)
+    try:
+        with open(handle, "w", encoding="utf-8") as stream:
+            stream.write(text)
+        Path(name).chmod(0o666 & ~_umask())
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def require_writable(option: str, directory: Path) -> None:
+    """Raise :class:`pytest.UsageError` for a directory in which nothing can be written."""
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=directory):
+            pass
+    except OSError as error:
+        raise pytest.UsageError(
+            f"{option}: {directory} is no directory that can be written: "
+            f"{error.strerror or error}. Nothing was run."
+        ) from error
+
+
+def _umask() -> int:
+    """The process's mask, which can only be read by setting it."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask

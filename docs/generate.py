@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import enum
+import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -14,7 +15,9 @@ from types import ModuleType
 from typing import Any
 
 from click.testing import CliRunner
+from program_protocol import program_page
 from source_text import Field, Symbol, constants, first_paragraph, markdown, module_source, one_line
+from subject_reference import subject_page
 
 import pytest_runcoord._limits as language_limits
 import pytest_runcoord.plugin
@@ -29,6 +32,7 @@ from pytest_runcoord.homes import fixtures as home_fixtures
 from pytest_runcoord.patching import tree
 from pytest_runcoord.processes import plans
 from pytest_runcoord.reference_page import reference_page
+from pytest_runcoord.subjects.program_schema import lines_schema
 from pytest_runcoord.verbs import default_registry
 from runcoord import errors
 from runcoord._bounded import timed_out
@@ -391,6 +395,9 @@ PAGES: dict[str, Callable[[], str]] = {
     "docs/reference/settings.md": settings_page,
     "docs/reference/plugin-options.md": plugin_page,
     "docs/reference/fixtures.md": fixtures_page,
+    "docs/reference/subject.md": lambda: subject_page(page, table),
+    "docs/reference/program-protocol.md": lambda: program_page(page, table),
+    "docs/reference/program-lines.schema.json": lambda: json.dumps(lines_schema(), indent=2) + "\n",
     "scenarios/runcoord.schema.json": json_schema,
 }
 

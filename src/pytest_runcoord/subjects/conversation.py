@@ -21,7 +21,7 @@ from pytest_runcoord.subject import SubjectWorld
 from pytest_runcoord.subjects.lines import Child, LineFault
 from pytest_runcoord.subjects.program_protocol import ANSWERS, HELLO, PROTOCOL, QUESTIONS, kind_of
 from pytest_runcoord.subjects.program_verbs import VERBS
-from pytest_runcoord.subjects.shapes import Misfit
+from pytest_runcoord.subjects.shapes import Misfit, sentence
 from pytest_runcoord.world_errors import CannotBeReal, SubjectFault
 from runcoord import DestinationRefused, EventKind
 from runcoord.errors import Happened, RuncoordError, StoreTimeout
@@ -188,7 +188,7 @@ class Conversation:
         kind = kind_of(line, QUESTIONS)
         if kind is None:
             first = next(iter(line), "")
-            remedy = did_you_mean(first, [*ANSWERS, *QUESTIONS]).capitalize()
+            remedy = sentence(did_you_mean(first, [*ANSWERS, *QUESTIONS]))
             self._fail(verb, "wrote a line that is no answer and no question", _bytes(line), remedy)
         self._check(verb, line, lambda: QUESTIONS[kind].line.check(line, ""))
         if kind == "moment":

@@ -254,7 +254,7 @@ class Child:
         if self._process.returncode is None:
             found = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG)
             if found is None:
-                return "still running"
+                return "it was running, and was killed"
             status = found.si_status if found.si_code == os.CLD_EXITED else -found.si_status
         else:
             status = self._process.returncode

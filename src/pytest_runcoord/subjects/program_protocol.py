@@ -69,6 +69,7 @@ NOW = Table(
     Field("monotonic", NUMBER, "seconds; stands still while the machine sleeps", True),
     Field("boottime", NUMBER, "seconds since this boot; goes on while the machine sleeps", True),
     Field("boot_id", TEXT, "which boot it is", True),
+    defined="now",
 )
 """The time of a line of the harness."""
 
@@ -76,6 +77,7 @@ DEADLINE = Table(
     Field("wall", NUMBER, "on the wall clock; decides on another boot than the one of `boot_id`", True),
     Field("boottime", NUMBER, "on boottime; decides on the boot of `boot_id`"),
     Field("boot_id", TEXT, "the boot on which `boottime` was read; without it `wall` decides"),
+    defined="deadline",
 )
 
 DETAILS = TableOf(ANYTHING, MAX_DETAILS)
@@ -122,6 +124,7 @@ VALUES = Table(
     ),
     Field("unfinished", FLAG, "a sweep or delivery: it stopped at its bound, and more is to be done"),
     own="x_",
+    defined="values",
 )
 """What an answer may say. Names that begin with ``x_`` are the program's own."""
 
@@ -145,6 +148,7 @@ RUN_SEEN = Table(
     Field("interruptions", COUNT, "interruptions along its line of retries"),
     Field("result_truncated", FLAG, "the result was longer than its bound"),
     Field("inputs", ANYTHING, "what was asked for; equal for a run and its retry"),
+    defined="run",
 )
 EVENT_SEEN = Table(
     Field("event_id", TEXT, "its id", True),
@@ -157,6 +161,7 @@ EVENT_SEEN = Table(
     Field("reason", TEXT, "why it is held, or why the last attempt failed"),
     Field("due", OrNull(DEADLINE), "when it may be sent again"),
     Field("told", FLAG, "held, and the operator was told"),
+    defined="event",
 )
 SNAPSHOT = Table(
     Field("runs", ListOf(RUN_SEEN, MAX_ROWS), "every run", True),
@@ -209,6 +214,7 @@ MESSAGE = Table(
     Field("body", TEXT, "its content, the same for every copy", True),
     Field("attempt", COUNT, "which attempt this is, from 1", True),
     Field("kind", words("a kind of event", EventKind), "what it tells; without it `run.finished`"),
+    defined="message",
 )
 
 

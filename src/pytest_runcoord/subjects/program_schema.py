@@ -4,10 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from pytest_runcoord.subjects.program_protocol import ANSWERS, HELLO, PROTOCOL, QUESTIONS
+from pytest_runcoord.subjects.program_protocol import (
+    ANSWERS,
+    DEADLINE,
+    EVENT_SEEN,
+    HELLO,
+    MESSAGE,
+    NOW,
+    PROTOCOL,
+    QUESTIONS,
+    RUN_SEEN,
+    VALUES,
+)
 from pytest_runcoord.subjects.program_verbs import VERBS, request_of
 from pytest_runcoord.subjects.shapes import Table
 
+PARTS = (NOW, DEADLINE, VALUES, RUN_SEEN, EVENT_SEEN, MESSAGE)
+"""What stands at several places, and is defined once."""
 DRAFT = "http://json-schema.org/draft-07/schema#"
 
 
@@ -26,5 +39,6 @@ def lines_schema() -> dict[str, Any]:
         "$schema": DRAFT,
         "title": f"Lines of the runcoord program protocol, version {PROTOCOL}",
         "anyOf": [{"$ref": f"#/definitions/{name}"} for name in lines],
-        "definitions": {name: table.schema() for name, table in (lines | values).items()},
+        "definitions": {name: table.schema() for name, table in (lines | values).items()}
+        | {part.defined: part.definition() for part in PARTS},
     }

@@ -14,6 +14,10 @@ MAX_SHOWN = 60
 """Characters of a wrong value in a message."""
 
 
+MAX_NAMED = 6
+"""Words that are named where one of them is meant; where there are more, what they are is."""
+
+
 class Misfit(Exception):
     """A value is not what it must be. ``problem`` says where and how."""
 
@@ -92,11 +96,13 @@ class Word(Shape):
 
     @property
     def says(self) -> str:  # type: ignore[override]  # of the words
-        return self.what
+        if len(self.words) > MAX_NAMED:
+            return self.what
+        return f"{', '.join(self.words[:-1])} or {self.words[-1]}" if self.words[1:] else self.words[0]
 
     def check(self, value: Any, at: str) -> None:
         if not isinstance(value, str) or value not in self.words:
-            raise self.misfit(value, at, did_you_mean(str(value), self.words).capitalize())
+            raise self.misfit(value, at, sentence(did_you_mean(str(value), self.words)))
 
     def schema(self) -> dict[str, Any]:
         return {"enum": list(self.words)}
@@ -191,11 +197,14 @@ class Field:
 
 
 class Table(Shape):
-    """A table with known names. Others are refused, but for those that begin with ``own``, if it is given."""
+    """A table with known names. Others are refused, but for those that begin with ``own``, if it is given.
 
-    def __init__(self, *fields: Field, own: str = "") -> None:
+    ``defined`` is the name under which a schema defines it once, where it stands at several places.
+    """
+
+    def __init__(self, *fields: Field, own: str = "", defined: str = "") -> None:
         self.fields: Mapping[str, Field] = {each.name: each for each in fields}
-        self.own = own
+        self.own, self.defined = own, defined
         self.says = f"a table of {', '.join(self.fields)}"
 
     def check(self, value: Any, at: str) -> None:
@@ -207,16 +216,22 @@ class Table(Shape):
                 known.shape.check(each, f"{name!r} in {at}" if at else f"{name!r}")
             elif not (self.own and name.startswith(self.own)):
                 where = at or "the line"
-                raise Misfit(f"{where} has an unknown field {shown(name)}", did_you_mean(name, self.fields))
+                raise Misfit(
+                    f"{where} has an unknown field {shown(name)}", sentence(did_you_mean(name, self.fields))
+                )
         missing = [each.name for each in self.fields.values() if each.required and each.name not in value]
         if missing:
             raise Misfit(f"{at or 'the line'} lacks {missing[0]!r}", f"Add {missing[0]!r}.")
 
     def schema(self) -> dict[str, Any]:
+        return {"$ref": f"#/definitions/{self.defined}"} if self.defined else self.definition()
+
+    def definition(self) -> dict[str, Any]:
+        """The whole schema, also where it is defined elsewhere."""
         made: dict[str, Any] = {
             "type": "object",
             "properties": {
-                each.name: {"description": each.says, **each.shape.schema()} for each in self.fields.values()
+                each.name: _described(each.says, each.shape.schema()) for each in self.fields.values()
             },
             "additionalProperties": False,
         }
@@ -224,6 +239,16 @@ class Table(Shape):
             made["patternProperties"] = {f"^{self.own}": {}}
         required = [each.name for each in self.fields.values() if each.required]
         return made | ({"required": required} if required else {})
+
+
+def _described(says: str, schema: dict[str, Any]) -> dict[str, Any]:
+    """A schema with its description; nothing may stand beside a reference."""
+    return {"description": says, **({"allOf": [schema]} if "$ref" in schema else schema)}
+
+
+def sentence(text: str) -> str:
+    """A remedy as a message says it."""
+    return text[:1].upper() + text[1:]
 
 
 def shown(value: Any) -> str:

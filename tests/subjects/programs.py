@@ -10,7 +10,7 @@ from pytest_runcoord.runner import run_variant
 from pytest_runcoord.scenario import Scenario, load_text, variants
 from pytest_runcoord.subjects.program import ProgramSubject
 from pytest_runcoord.verbs import default_registry
-from pytest_runcoord.verdict import RunResult
+from pytest_runcoord.verdict import Failure, FailureKind, RunResult, Verdict
 
 GOOD = """
 import json, os, signal, subprocess, sys
@@ -110,3 +110,12 @@ def run(subject: ProgramSubject, body: str = LIFE) -> RunResult:
     assert isinstance(scenario, Scenario), scenario.error
     [variant] = variants(scenario)
     return run_variant(scenario, variant, subject=subject)
+
+
+def failure(subject: ProgramSubject) -> Failure:
+    """The fault that a whole life ends with, which is the program's."""
+    result = run(subject)
+    assert result.verdict is Verdict.FAILED
+    assert result.failure is not None
+    assert result.failure.kind is FailureKind.SUBJECT, result.failure
+    return result.failure

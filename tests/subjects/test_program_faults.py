@@ -7,30 +7,15 @@ import select
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from pytest_runcoord.subjects import conversation, lines
 from pytest_runcoord.subjects.program import ProgramSubject
-from pytest_runcoord.verdict import Failure, FailureKind, Verdict
-from subjects.programs import CLAIM, CLOSE, COMPLETE, OPEN, SUBMIT, program, run
+from pytest_runcoord.verdict import Verdict
+from subjects.programs import CLAIM, CLOSE, COMPLETE, OPEN, failure, program, run
 
 pytestmark = pytest.mark.real
-
-
-@pytest.fixture
-def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The bounds of real time are short: they are what is waited for."""
-    monkeypatch.setattr(conversation, "ANSWER_SECONDS", 0.5)
-    monkeypatch.setattr(conversation, "START_SECONDS", 1.0)
-    monkeypatch.setattr(conversation, "SHUTDOWN_SECONDS", 0.5)
-    monkeypatch.setattr(lines, "EXIT_SECONDS", 0.2)
-
-
-def failure(subject: ProgramSubject) -> Failure:
-    result = run(subject)
-    assert result.verdict is Verdict.FAILED
-    assert result.failure is not None
-    assert result.failure.kind is FailureKind.SUBJECT, result.failure
-    return result.failure
 
 
 def test_a_program_that_keeps_to_the_protocol_passes(tmp_path: Path) -> None:
@@ -196,69 +181,6 @@ def test_the_nearest_word_is_named(tmp_path: Path, said: str, near: str) -> None
     assert near in found.remedy
 
 
-NEVER = {
-    "no answer": (
-        "def on_claim(request): signal.pause()",
-        CLAIM,
-        "gave no answer within 0.5 s of real time",
-    ),
-    "no hello": ("def hello(): signal.pause()", OPEN, "gave no answer within 1 s of real time"),
-    "half an answer": (
-        """
-        def on_claim(request):
-            raw(b'{"id": 3, ')
-            signal.pause()
-        """,
-        CLAIM,
-        "gave no answer within 0.5 s of real time (it wrote '{\"id\": 3, '",
-    ),
-    "closed output": (
-        """
-        def on_claim(request):
-            os.close(1)
-            signal.pause()
-        """,
-        CLAIM,
-        "closed its standard output and lives on",
-    ),
-    "no end": ("def over(): signal.pause()", CLOSE, "lives on 0.5 s after the end of its standard input"),
-}
-
-
-@pytest.mark.usefixtures("_impatient")
-@pytest.mark.parametrize(("otherwise", "line", "problem"), NEVER.values(), ids=NEVER)
-def test_a_program_that_never_answers_is_ended_after_a_bounded_time(
-    tmp_path: Path, otherwise: str, line: int, problem: str
-) -> None:
-    found = failure(program(tmp_path, otherwise))
-    assert found.line == line
-    assert problem in found.problem
-    assert "it was running, and was killed" in found.problem
-
-
-def test_a_flood_of_complaints_ends_the_call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lines, "FLOOD_BYTES", 100_000)
-    found = failure(program(tmp_path, "def on_claim(request):\n    while True: print('no', file=sys.stderr)"))
-    assert found.line == CLAIM
-    assert "wrote more than 100,000 bytes to its standard error" in found.problem
-
-
-def test_much_that_is_said_on_standard_error_blocks_nothing(tmp_path: Path) -> None:
-    otherwise = """
-    def on_claim(request):
-        sys.stderr.write("x" * 1_000_000)
-        answer(request, handle={"mine": "r1"})
-    """
-    result = run(program(tmp_path, otherwise))
-    assert result.failure is None
-
-
-def test_a_flood_of_lines_that_nobody_asked_for_is_told(tmp_path: Path) -> None:
-    found = failure(program(tmp_path, "def on_submit(request):\n    while True: print('x' * 80, flush=True)"))
-    assert found.line == SUBMIT
-    assert "not JSON" in found.problem
-
-
 def test_another_version_of_the_protocol_is_refused(tmp_path: Path) -> None:
     found = failure(program(tmp_path, "HELLO['runcoord'] = 2"))
     assert found.line == OPEN
@@ -387,3 +309,12 @@ def test_a_step_says_complete_for_the_program_and_is_told_by_its_name(tmp_path: 
     assert found.problem.startswith(
         "the subject small: complete ended by itself (exit status 1; its standard error ends with: "
     )
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(said=st.binary(max_size=200) | st.text('{}[]":,1enrul\n\\', max_size=60).map(str.encode))
+def test_whatever_a_program_says_first_it_is_told_as_its_fault(tmp_path: Path, said: bytes) -> None:
+    (tmp_path / "said").write_bytes(said)
+    with pytest.raises(conversation.ProgramFault) as caught:
+        conversation.Conversation(conversation.Command(("cat", "said"), tmp_path))
+    assert str(caught.value).startswith("the subject cat said: hello ")

@@ -71,6 +71,8 @@ class Child:
     def __init__(
         self, command: Sequence[str], directory: Path, environment: Mapping[str, str] | None = None
     ) -> None:
+        if not hasattr(os, "pidfd_open"):
+            raise OSError("this system has no pidfd_open, by which a program is held; Linux has")
         self._process = subprocess.Popen(
             command,
             cwd=directory,

@@ -109,10 +109,15 @@ def _word(word: Word) -> Iterator[str]:
         names = ", ".join(f"`{each}`" for each in word.key)
         yield f"Two of them with the same {names} must not contradict each other."
     if word.options:
-        yield f"Options: {', '.join(f'`{each.name}`' for each in word.options)}."
+        yield f"Options: {', '.join(map(_option, word.options))}."
     if word.example:
         lead = "" if word.section == "given" else "- "
         yield f"```yaml\n{lead}{word.example}\n```"
+
+
+def _option(argument: Argument) -> str:
+    needs = argument.says_needs("`")
+    return f"`{argument.name}` ({needs})" if needs else f"`{argument.name}`"
 
 
 def _inside(name: str, kind: Kind) -> Iterator[str]:

@@ -197,10 +197,25 @@ class Registry:
         options: Collection[str] = (),
         value: Kind | None = None,
         example: str = "",
+        refusal_needs: str = "",
     ) -> Callable[[Attached], Attached]:
-        """Declares a verb of steps and attaches the decorated function; see the module for an example."""
+        """Declares a verb of steps and attaches the decorated function; see the module for an example.
+
+        ``refusal_needs`` is the capability that a subject needs in order to refuse it.
+        """
+        options = tuple(options)
         return self._declare(
-            "step", name, group, says, capability, tuple(arguments), tuple(options), value, (), example
+            "step",
+            name,
+            group,
+            says,
+            capability,
+            tuple(arguments),
+            options,
+            value,
+            (),
+            example,
+            refusal_needs,
         )
 
     def given(
@@ -308,14 +323,15 @@ class Registry:
         value: Kind | None,
         key: tuple[str, ...],
         example: str,
+        refusal_needs: str = "",
     ) -> Callable[[Attached], Attached]:
         what = f"{section} '{name}'"
         check_name(section, name)
         for given, text in (("says", says), ("group", group)):
             if not text.strip():
                 raise VocabularyError(f"{what}: '{given}' is empty")
-        for each in self._needed(capability, arguments, value):
-            if each not in self._capabilities:
+        for each in (*self._needed(capability, arguments, value), refusal_needs):
+            if each and each not in self._capabilities:
                 raise VocabularyError(
                     f"{what}: capability '{each}' is not registered; "
                     f"{did_you_mean(each, self._capabilities, 'register it first')}"
@@ -329,7 +345,11 @@ class Registry:
         missing = [each for each in key if each not in {argument.name for argument in arguments}]
         if missing:
             raise VocabularyError(f"{what}: key '{missing[0]}' is none of its arguments")
-        chosen = tuple(each for each in self._options.values() if each.name in options)
+        chosen = tuple(
+            replace(each, needs=refusal_needs) if refusal_needs and each.name == "refused" else each
+            for each in self._options.values()
+            if each.name in options
+        )
 
         def attach(function: Attached) -> Attached:
             if name in self._words[section]:

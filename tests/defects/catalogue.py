@@ -21,7 +21,7 @@ from pytest_runcoord.verbs import default_registry
 from pytest_runcoord.verdict import RunResult
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
-AREAS = ("leases", "commands", "processes", "depth", "git", "homes", "outbox")
+AREAS = ("leases", "commands", "processes", "depth", "git", "homes", "outbox", "portable")
 
 
 @dataclass(frozen=True, slots=True)

@@ -126,6 +126,26 @@ MUST_BE_THERE: dict[str, frozenset[str]] = {
             "held-reaches-the-operator",
         }
     ),
+    "portable": frozenset(
+        {
+            "accepted-survives",
+            "claimed-by-one",
+            "clocks-move",
+            "dead-owner",
+            "event-arrives",
+            "finished-stays-finished",
+            "given-back",
+            "lease-length",
+            "live-owner-kept",
+            "order-and-others",
+            "reopened",
+            "result-survives",
+            "retry-links",
+            "stale-owner",
+            "stop-holds",
+            "submitted-twice",
+        }
+    ),
 }
 """The failure modes that these areas were written for; files of others may be added."""
 
@@ -141,6 +161,12 @@ def test_a_failure_mode_has_a_scenario_with_its_origin_and_a_defect(area: str, s
     scenarios = scenarios_in(path)
     assert all(scenario.origin for scenario in scenarios)
     assert table.of(area, slug), f"no seeded defect turns {slug} red"
+
+
+@pytest.mark.parametrize("slug", slugs("portable"))
+def test_each_scenario_that_others_are_judged_by_has_a_defect_of_its_own(slug: str) -> None:
+    scenarios = [each.name for each in scenarios_in(scenario_path("portable", slug))]
+    assert {each.scenario or scenarios[0] for each in table.of("portable", slug)} == set(scenarios)
 
 
 def test_a_defect_belongs_to_a_failure_mode_and_differs_from_the_others() -> None:

@@ -170,7 +170,12 @@ def _register_owning(registry: Registry) -> None:
         world.answers["claim_next"] = ask(world, step, "claim_next", args, acquires="lease")
 
     def with_lease(
-        verb: str, says: str, capability: str, *more: Argument, options: tuple[str, ...] = HELD
+        verb: str,
+        says: str,
+        capability: str,
+        *more: Argument,
+        options: tuple[str, ...] = HELD,
+        refusal_needs: str = "",
     ) -> None:
         @registry.step(
             verb,
@@ -180,6 +185,7 @@ def _register_owning(registry: Registry) -> None:
             arguments=(HELD_RUN, *more),
             options=options,
             example=f"{verb}: {{run: r1, by: gw1}}",
+            refusal_needs=refusal_needs,
         )
         def hold(world: World, step: Step) -> None:
             args = {each.name: step.args[each.name] for each in more if step.args[each.name] is not None}
@@ -188,7 +194,7 @@ def _register_owning(registry: Registry) -> None:
             keeps = "lease" if "as" in step.options else ""
             world.answers[verb] = ask_with(world, step, verb, "lease", args, keeps=keeps)
 
-    with_lease("start", "The work begins, durably.", "runs")
+    with_lease("start", "The work begins, durably.", "runs", refusal_needs="starting")
     with_lease("renew", "A lease is lengthened.", "renewal")
     with_lease(
         "reacquire",

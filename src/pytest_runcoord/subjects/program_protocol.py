@@ -122,6 +122,7 @@ VALUES = Table(
             "bad": "rows that it could not read",
         }.items()
     ),
+    Field("digest", FLAG, "a sweep: it told the operator which events are held"),
     Field("unfinished", FLAG, "a sweep or delivery: it stopped at its bound, and more is to be done"),
     own="x_",
     defined="values",

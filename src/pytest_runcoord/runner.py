@@ -291,7 +291,7 @@ class _Run:
                 step.name,
                 f"{step.name} was refused as {denied.code}",
                 expected="accepted",
-                seen=f"{denied.code}: {denied.error}",
+                seen=f"{denied.code}: {denied}",
                 remedy=f"If that is right, say so: refused: {denied.code}",
             ) from denied
         self._world.observe()  # an invariant says more than that it was another refusal
@@ -300,7 +300,7 @@ class _Run:
             "refused",
             f"{step.name} was refused for another reason",
             expected=f"refused as {wanted}",
-            seen=f"{denied.code}: {denied.error}",
+            seen=f"{denied.code}: {denied}",
         ) from denied
 
     def _expect(self, expectation: Expectation) -> None:

@@ -6,6 +6,18 @@ from typing import Protocol
 
 from runcoord.errors import Happened
 
+MAX_WORDS = 300
+"""Characters of what an error of a subject says, in a message."""
+
+
+def words_of(error: BaseException | None) -> str:
+    """What an error says, on one line of a bounded length, whatever its ``str`` does."""
+    try:
+        text = " ".join(str(error).split())
+    except Exception as other:  # noqa: BLE001  its own, not ours
+        return f"(its text cannot be had: {type(other).__name__})"
+    return text if len(text) <= MAX_WORDS else text[: MAX_WORDS - 1] + "…"
+
 
 class ScenarioMistake(Exception):
     """The scenario asks for what makes no sense in this world, such as opening an owner twice.
@@ -32,7 +44,7 @@ class Denied(Exception):
     """The subject refused a verb, or could not carry it out; ``code`` is the harness's name for that."""
 
     def __init__(self, code: str, error: BaseException, happened: Happened) -> None:
-        super().__init__(str(error))
+        super().__init__(words_of(error))
         self.code, self.error, self.happened = code, error, happened
 
 
@@ -55,11 +67,11 @@ class SubjectFault(Exception):
         seen: str = "",
         remedy: str = "",
     ) -> None:
-        problem = problem or f"raised {type(error).__name__}: {error}"
+        problem = problem or f"raised {type(error).__name__}: {words_of(error)}"
         said = problem if verb == LEAK else f"{verb} {problem}"
         super().__init__(f"the subject {subject}: {said}" if subject else said)
         self.verb, self.error, self.expected, self.remedy = verb, error, expected, remedy
-        self.seen = seen or ("" if error is None else repr(error))
+        self.seen = seen or ("" if error is None else f"{type(error).__name__}: {words_of(error)}")
 
 
 class Refusing(Protocol):

@@ -2,65 +2,34 @@
 
 from __future__ import annotations
 
-import signal
-import subprocess
-import sys
-import threading
-import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pytest_runcoord.subjects import Answer, EventSeen, RunSeen, Snapshot
+from pytest_runcoord.subjects import (
+    Answer,
+    EventSeen,
+    RunSeen,
+    SessionBase,
+    Snapshot,
+    SubjectBase,
+    SubjectWorld,
+)
 from pytest_runcoord.verdict import Verdict
 from subjects.toy import Job, NotYours, ToySession, ToySubject
-from subjects.trying import LIFE, LINES, fault_of, tried
-
-
-class Oops(Exception):
-    pass
-
-
-class Cancelled(BaseException):
-    """As some libraries end their work."""
-
-
-def broken(verb: str, act: Callable[[], Any]) -> ToySubject:
-    """The toy, one method of whose sessions does this instead."""
-
-    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return act()
-
-    class Broken(ToySubject):
-        session = type("BrokenSession", (ToySession,), {verb: method})
-        capabilities = frozenset(ToySubject().capabilities)
-
-    return Broken()
-
-
-def bad_subject(part: str, act: Callable[[], Any]) -> ToySubject:
-    """The toy, one part of whose subject does this instead."""
-
-    def method(self: Any, *args: Any) -> Any:
-        return act()
-
-    value = property(method) if part in ("name", "capabilities", "version") else method
-    made: ToySubject = type("Bad", (ToySubject,), {part: value})()
-    return made
-
-
-def raising(error: BaseException) -> Callable[[], Any]:
-    def act() -> Any:
-        raise error
-
-    return act
-
-
-def giving(value: Any) -> Callable[[], Any]:
-    return lambda: value
-
+from subjects.trying import (
+    LIFE,
+    LINES,
+    Cancelled,
+    Oops,
+    bad_subject,
+    broken,
+    fault_of,
+    giving,
+    raising,
+    tried,
+)
 
 # --- raising ---
 
@@ -69,7 +38,7 @@ def giving(value: Any) -> Callable[[], Any]:
 def test_a_verb_that_raises_what_is_no_refusal_is_named_with_its_line(verb: str) -> None:
     failure = fault_of(broken(verb, raising(Oops("broken"))), LINES[verb], verb)
     assert failure.problem == f"the subject toy: {verb} raised Oops: broken"
-    assert "test_bad_subjects.py" in failure.seen
+    assert "trying.py" in failure.seen
     assert failure.seen.endswith("in act")
 
 
@@ -133,93 +102,6 @@ def test_abandoning_may_not_raise_when_the_scenario_ends_without_closing() -> No
     assert fault_of(broken("abandon", raising(Oops("broken"))), 6, "abandon", body).name == "abandon"
 
 
-# --- hanging ---
-
-
-def impatient(subject: ToySubject, seconds: float = 0.2) -> ToySubject:
-    """With less patience than thirty seconds."""
-    subject.verb_seconds = seconds
-    return subject
-
-
-def test_a_verb_that_hangs_is_ended_and_named() -> None:
-    forever = threading.Event()
-    failure = fault_of(impatient(broken("claim", forever.wait)), LINES["claim"], "claim")
-    assert failure.problem == "the subject toy: claim did not return within 0.2 s of real time"
-    assert "verb_seconds" in failure.remedy
-
-
-def test_a_loop_that_catches_everything_is_ended_too() -> None:
-    ends: list[BaseException] = []
-
-    def stubborn() -> None:
-        while len(ends) < 2:
-            try:
-                threading.Event().wait()
-            except BaseException as error:  # noqa: BLE001  as it says
-                ends.append(error)
-
-    failure = fault_of(impatient(broken("complete", stubborn)), LINES["complete"], "complete")
-    assert failure.problem == "the subject toy: complete did not return within 0.2 s of real time"
-    assert len(ends) == 2
-
-
-@pytest.mark.parametrize(("part", "line"), [("open", 5), ("snapshot", 5), ("finish", 10)])
-def test_a_part_of_the_subject_itself_that_hangs_is_named(part: str, line: int) -> None:
-    failure = fault_of(impatient(bad_subject(part, threading.Event().wait)), line, part)
-    assert failure.problem == f"the subject toy: {part} did not return within 0.2 s of real time"
-
-
-def test_an_alarm_of_somebody_else_rings_in_the_middle_of_a_call_and_afterwards() -> None:
-    rung: list[float] = []
-
-    def ring(*_: object) -> None:
-        rung.append(time.monotonic())
-
-    before = signal.signal(signal.SIGALRM, ring)
-    try:
-        signal.setitimer(signal.ITIMER_REAL, 0.05, 0.05)
-        assert (
-            tried(LIFE, broken("start", lambda: wait_for(lambda: len(rung) >= 2))).verdict is Verdict.PASSED
-        )
-        seen = len(rung)
-        wait_for(lambda: len(rung) > seen)
-        assert signal.getsignal(signal.SIGALRM) is ring
-        assert signal.getitimer(signal.ITIMER_REAL)[1] == pytest.approx(0.05)
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-
-
-def test_an_alarm_of_somebody_else_that_raises_is_not_the_fault_of_the_subject() -> None:
-    def ring(*_: object) -> None:
-        pytest.fail("the test took too long")
-
-    before = signal.signal(signal.SIGALRM, ring)
-    try:
-        signal.setitimer(signal.ITIMER_REAL, 0.05)
-        with pytest.raises(pytest.fail.Exception, match="took too long"):
-            tried(LIFE, broken("submit", threading.Event().wait))
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-
-
-def test_no_alarm_is_left_when_nobody_had_one() -> None:
-    before = signal.getsignal(signal.SIGALRM)
-    assert tried(LIFE).verdict is Verdict.PASSED
-    assert signal.getsignal(signal.SIGALRM) == before
-    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
-
-
-def wait_for(condition: Callable[[], bool]) -> None:
-    """Until it is so; a signal of the process ends the waiting for it. Five seconds at most."""
-    end = time.monotonic() + 5.0
-    while not condition():
-        assert time.monotonic() < end
-        threading.Event().wait(0.01)
-
-
 # --- nonsense ---
 
 
@@ -243,6 +125,52 @@ def test_a_verb_that_gives_nonsense_is_named_with_what_it_gave(verb: str, value:
     failure = fault_of(broken(verb, giving(value)), LINES[verb], verb)
     assert failure.problem.startswith(f"the subject toy: {verb} {says}")
     assert failure.expected
+
+
+def test_a_verb_with_a_yield_is_named_since_nothing_of_it_has_run() -> None:
+    def submit(self: Any, run: str) -> Iterator[None]:
+        yield
+
+    class Bad(ToySubject):
+        session = type("Bad", (ToySession,), {"submit": submit})
+
+    failure = fault_of(Bad(), LINES["submit"], "submit")
+    assert failure.problem == "the subject toy: submit gave a generator, of which nothing has run"
+
+
+@pytest.mark.parametrize("part", ["timers", "counters"])
+def test_a_coroutine_that_is_no_verb_is_named(part: str) -> None:
+    async def method(self: Any) -> None: ...
+
+    class Bad(ToySubject):
+        session = type("Bad", (ToySession,), {part: method})
+
+    failure = fault_of(Bad(), 4, part, "steps: [{open: w1}, {advance: 1s}]")
+    assert failure.problem == f"the subject toy: {part} gave a coroutine"
+
+
+def test_a_table_that_changes_after_it_was_shown_hides_nothing() -> None:
+    class Live(SessionBase):
+        def submit(self, run: str) -> None:
+            rows = self.world.shared.setdefault("rows", {})
+            rows[run] = RunSeen(run, "finished", "completed")
+
+        def claim(self, run: str) -> str:
+            self.world.shared["rows"][run] = RunSeen(run, "finished", "failed")
+            return run
+
+        def complete(self, lease: str) -> None: ...
+
+    class Subject(SubjectBase):
+        name = "live"
+        session = Live
+
+        def snapshot(self, world: SubjectWorld) -> Snapshot:
+            return Snapshot(world.shared.setdefault("rows", {}), {})
+
+    result = tried("steps: [{open: w1}, {submit: {run: r1}}, {claim: {run: r1}}]", Subject())
+    assert result.failure is not None
+    assert result.failure.name == "one-outcome"
 
 
 class Unprintable:
@@ -366,64 +294,3 @@ class Rows:
 def test_counters_that_count_nothing_are_named() -> None:
     failure = fault_of(broken("counters", Rows), LINES["open"], "counters")
     assert "gave rows_written = 'many'" in failure.problem
-
-
-# --- leaving something behind ---
-
-
-@pytest.fixture
-def release() -> Iterator[threading.Event]:
-    event = threading.Event()
-    yield event
-    event.set()
-
-
-def test_a_thread_that_outlives_its_scenario_is_named(release: threading.Event) -> None:
-    def begin() -> None:
-        threading.Thread(target=release.wait, name="poller").start()
-
-    failure = fault_of(broken("start", begin), LINES["close"], "leak")
-    assert failure.problem == "the subject toy: left the thread 'poller' running"
-
-
-def test_a_thread_that_ends_with_its_session_is_nobody_s_business(release: threading.Event) -> None:
-    def begin() -> None:
-        threading.Thread(target=release.wait, name="poller").start()
-
-    subject = broken("start", begin)
-    subject.session.close = lambda self: release.set()
-    assert tried(LIFE, subject).verdict is Verdict.PASSED
-
-
-def test_a_process_that_outlives_its_scenario_is_named_and_ended(release: threading.Event) -> None:
-    begun: list[subprocess.Popen[bytes]] = []
-
-    def begin() -> None:
-        begun.append(subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"]))
-
-    try:
-        failure = fault_of(broken("start", begin), LINES["close"], "leak")
-        assert f"left the process {begun[0].pid} (" in failure.problem
-        assert "time.sleep(60)" in failure.problem
-        assert not Path(f"/proc/{begun[0].pid}").exists()
-    finally:
-        for each in begun:
-            each.kill()
-            each.wait()
-
-
-def test_a_process_that_was_there_before_is_left_alone() -> None:
-    with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"]) as other:
-        try:
-            assert tried(LIFE).verdict is Verdict.PASSED
-            assert other.poll() is None
-        finally:
-            other.kill()
-
-
-def test_what_is_left_behind_does_not_hide_what_failed_before(release: threading.Event) -> None:
-    def begin() -> None:
-        threading.Thread(target=release.wait, name="poller").start()
-        raise Oops("broken")
-
-    assert "raised Oops" in fault_of(broken("start", begin), LINES["start"], "start").problem

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from engine.running import compiled
 from pytest_runcoord.runner import run_variant
 from pytest_runcoord.scenario import variants
 from pytest_runcoord.verdict import Failure, FailureKind, RunResult, Verdict
-from subjects.toy import ToySubject
+from subjects.toy import ToySession, ToySubject
 
 LIFE = """
     steps:
@@ -39,3 +40,49 @@ def fault_of(subject: Any, line: int, verb: str, body: str = LIFE) -> Failure:
     assert failure is not None, result
     assert (failure.kind, failure.name, failure.line) == (FailureKind.SUBJECT, verb, line), failure
     return failure
+
+
+# --- subjects that do it wrong ---
+
+
+class Oops(Exception):
+    pass
+
+
+class Cancelled(BaseException):
+    """As some libraries end their work."""
+
+
+def broken(verb: str, act: Callable[[], Any]) -> ToySubject:
+    """The toy, one method of whose sessions does this instead."""
+
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return act()
+
+    class Broken(ToySubject):
+        session = type("BrokenSession", (ToySession,), {verb: method})
+        capabilities = frozenset(ToySubject().capabilities)
+
+    return Broken()
+
+
+def bad_subject(part: str, act: Callable[[], Any]) -> ToySubject:
+    """The toy, one part of whose subject does this instead."""
+
+    def method(self: Any, *args: Any) -> Any:
+        return act()
+
+    value = property(method) if part in ("name", "capabilities", "version") else method
+    made: ToySubject = type("Bad", (ToySubject,), {part: value})()
+    return made
+
+
+def raising(error: BaseException) -> Callable[[], Any]:
+    def act() -> Any:
+        raise error
+
+    return act
+
+
+def giving(value: Any) -> Callable[[], Any]:
+    return lambda: value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -35,6 +36,8 @@ def answer_of(verb: str, gave: Any, args: Mapping[str, Any], given: Any = None) 
             "a lease, a table of values, or nothing" if verb in ACQUIRES else "a table of values, or nothing",
             "Truth values are not looked at: a verb that refuses raises what 'refusals' has a name for.",
         )
+    if inspect.isgenerator(gave) or inspect.isasyncgen(gave):
+        raise Nonsense("gave a generator, of which nothing has run", "a method without 'yield'")
     if gave is None and verb in ACQUIRES:
         if verb in OR_NOTHING:
             return Answer({OR_NOTHING[verb]: None})

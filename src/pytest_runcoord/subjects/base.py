@@ -12,7 +12,7 @@ from pytest_runcoord.subject import Session, Snapshot, SubjectWorld, Timer
 from pytest_runcoord.subjects.answers import answer_of
 from pytest_runcoord.subjects.calling import VERB_SECONDS
 from runcoord.errors import Happened, StoreTimeout
-from runcoord.ports import Counters, Deadline, Instant, Message
+from runcoord.ports import Counters, Deadline, Message
 
 CAPABILITY_METHODS: dict[str, tuple[str, ...]] = {
     "runs": ("submit", "claim", "complete"),
@@ -48,6 +48,9 @@ CAPABILITY_METHODS: dict[str, tuple[str, ...]] = {
 """What a session must have for a capability, all of it: methods, and arguments that they take. Methods that
 :class:`SessionBase` has count when they are written anew; ``claim`` is also there where ``claim_next`` is.
 Capabilities that are not in this table are promises, which no method shows: ``SubjectBase.promises``."""
+
+EXACT = 4
+"""Decimals of a deadline: wall times are exact to half a microsecond, and two looks at one are to agree."""
 
 
 class Refused(Exception):
@@ -135,6 +138,10 @@ class SubjectBase:
     def capabilities(self) -> frozenset[str]:
         """What it can be asked for: what the methods of ``session`` show, and ``promises``. A subject may set
         it otherwise."""
+        if isinstance(self.promises, str):
+            raise TypeError(
+                f"promises is the text {self.promises!r}; one promise is written ({self.promises!r},)"
+            )
         return capabilities_of(self.session) | frozenset(self.promises)
 
     def open(self, owner: str, world: SubjectWorld) -> Session:
@@ -204,7 +211,8 @@ def deadline(world: SubjectWorld, *, wall: float | None = None, seconds: float |
         raise TypeError("deadline() takes either wall or seconds")
     left = seconds if wall is None else wall - clock.wall()
     assert left is not None
-    return Deadline.after(Instant(clock.wall(), clock.boottime(), clock.boot_id()), left)
+    ends = clock.wall() + left if wall is None else wall
+    return Deadline(round(ends, EXACT), round(clock.boottime() + left, EXACT), clock.boot_id())
 
 
 def send(

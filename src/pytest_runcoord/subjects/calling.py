@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import os
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
@@ -27,6 +29,10 @@ NEAR_FRAMES = 200
 """Frames of a traceback that are looked through for the line of the subject."""
 
 
+OF_A_FORK = 70
+"""Exit status of a child process that came back out of a call (an internal error, in sysexits.h)."""
+
+
 class Calls:
     """The calls into one subject in one scenario."""
 
@@ -43,10 +49,17 @@ class Calls:
     ) -> Any:
         """What ``call`` gives. What it raises is raised as a :class:`SubjectFault`, unless ``refused`` finds
         a refusal in it: then that."""
-        bound = Bound(self._seconds)
+        bound, process = Bound(self._seconds), os.getpid()
         try:
-            with bound, self.time():
-                gave = call()
+            try:
+                with bound, self.time():
+                    gave = call()
+            finally:
+                if os.getpid() != process:  # a fork that came back: there is one run of pytest, not two
+                    os._exit(OF_A_FORK)
+            if inspect.iscoroutine(gave):
+                gave.close()
+                raise Nonsense("gave a coroutine", "a plain method: this is no verb")
         except SubjectFault:
             raise
         except Nonsense as wrong:

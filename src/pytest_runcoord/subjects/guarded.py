@@ -18,7 +18,7 @@ from pytest_runcoord.subjects.answers import Nonsense, answer_of, is_count, show
 from pytest_runcoord.subjects.base import Refused, takes
 from pytest_runcoord.subjects.calling import MAX_VERB_SECONDS, VERB_SECONDS, Calls
 from pytest_runcoord.subjects.leaks import Surroundings
-from pytest_runcoord.subjects.seen import check_snapshot
+from pytest_runcoord.subjects.seen import apart, check_snapshot
 from pytest_runcoord.verbs import default_registry
 from pytest_runcoord.verbs.asking import ANY_REFUSAL
 from pytest_runcoord.world_errors import LEAK, SubjectFault
@@ -70,7 +70,9 @@ class Guarded:
         return said
 
     def _capabilities(self) -> frozenset[str]:
-        said = self._said("capabilities", (), is_names, "names of capabilities")
+        said = self._said("capabilities", None, is_names, "names of capabilities")
+        if said is None:
+            raise self.calls.fault("capabilities", Nonsense("is None", "names of capabilities"))
         for each in said:
             if _misspelt(each, CAPABILITIES):
                 raise self.calls.fault(
@@ -130,15 +132,20 @@ class Guarded:
         return seen
 
     def _looked(self, world: SubjectWorld) -> Snapshot:
-        seen = self.inner.snapshot(world)
-        if inspect.isawaitable(seen):
-            if self._onlooker is None:
-                self._onlooker = self.driving(world, "onlooker")
-            seen = self._onlooker.drive("snapshot", seen)
-        return check_snapshot(seen)
+        seen = self._settled("snapshot", world, self.inner.snapshot(world))
+        return apart(check_snapshot(seen))
 
     def finish(self, world: SubjectWorld) -> None:
-        self.calls.make("finish", lambda: self.inner.finish(world))
+        finish: Callable[[SubjectWorld], Any] = self.inner.finish
+        self.calls.make("finish", lambda: self._settled("finish", world, finish(world)))
+
+    def _settled(self, what: str, world: SubjectWorld, gave: Any) -> Any:
+        """What a call gave that belongs to no session; a coroutine is driven to its end."""
+        if not inspect.isawaitable(gave):
+            return gave
+        if self._onlooker is None:
+            self._onlooker = self.driving(world, "onlooker")
+        return self._onlooker.drive(what, gave)
 
     # --- around it ---
 
@@ -272,11 +279,14 @@ class GuardedSession:
             self._calls.make(what, method)
 
     def timers(self) -> list[tuple[str, Timer]]:
-        found: list[tuple[str, Timer]] = self._calls.make("timers", self._timers)
+        gave = self._calls.make("timers", self._session.timers)
+        try:
+            found = self._timers(gave)
+        except Nonsense as wrong:
+            raise self._calls.fault("timers", wrong) from None
         return found if self._coroutines is None else found + self._coroutine_timers(self._coroutines)
 
-    def _timers(self) -> list[tuple[str, Timer]]:
-        gave = self._session.timers()
+    def _timers(self, gave: Any) -> list[tuple[str, Timer]]:
         if not isinstance(gave, list | tuple):
             raise Nonsense(f"gave {shown(gave)}", "a list of pairs of a name and a timer")
         found: list[tuple[str, Timer]] = []

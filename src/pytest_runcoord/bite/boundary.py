@@ -137,7 +137,9 @@ class FaultySubject:
         """What is durable may look otherwise now, though no port has said so."""
         if self._world is None or type(self.boundary).snapshot is Boundary.snapshot or self._world.changed:
             return
+        met = self.boundary.met
         shows, shown = self.boundary.snapshot(self._seen), self._shown
+        self.boundary.met = met  # nobody has seen this yet
         self._world.changed = (shows.runs, shows.events) != (shown.runs, shown.events)
 
     def open(self, owner: str, world: SubjectWorld) -> FaultySession:

@@ -94,7 +94,7 @@ class BiteItem(pytest.Function):
 
     def _text(self, bite: Bite) -> Iterable[str]:
         fault = self.fault
-        yield f"{NAME}::{fault.name}: {bite.reason}"
+        yield bite.reason
         yield from _paragraph("the fault", fault.says)
         if fault.caught_by:
             yield from _paragraph("expected", f"one of these turns red: {', '.join(fault.caught_by)}")

@@ -13,6 +13,7 @@ from pytest_runcoord.bite.registry import registered
 from pytest_runcoord.bite.summary import counts, table
 from pytest_runcoord.bite.trying import Trials
 from pytest_runcoord.collection import InvalidItem, VariantItem
+from pytest_runcoord.extending import watched_in
 from pytest_runcoord.gate import OPTIONS
 from pytest_runcoord.options import Options
 from pytest_runcoord.reference import Reference
@@ -55,10 +56,8 @@ class BiteSession:
     def pytest_collection_modifyitems(self, session: pytest.Session, items: list[pytest.Item]) -> None:
         variants = [each for each in items if isinstance(each, VariantItem)]
         kept = [each for each in items if isinstance(each, InvalidItem)]
-        others = [each for each in items if not isinstance(each, VariantItem | InvalidItem)]
         found = candidates((each.scenario, each.variant, each.file.shown_as) for each in variants)
-        if others:
-            self.config.hook.pytest_deselected(items=others)
+        self.config.hook.pytest_deselected(items=[each for each in items if each not in kept])
         items[:] = kept
         self.collected = len(found)
         if not found:
@@ -69,10 +68,14 @@ class BiteSession:
         self._require(scenarios)
         node = BiteNode.from_parent(session, path=self.config.rootpath / NAME, name=NAME, nodeid=NAME)
         trials = self._trials(found)
-        items += [
+        made: list[pytest.Item | pytest.Collector] = [
             BiteItem.from_parent(node, fault=each, number=number, trials=trials)
             for number, each in enumerate(self.faults)
         ]
+        # Whoever counts what was collected hears of them as of all others.
+        report = pytest.CollectReport(NAME, "passed", None, made)
+        self.config.hook.pytest_collectreport(report=report)
+        items += [each for each in made if isinstance(each, pytest.Item)]
 
     def _require(self, scenarios: int) -> None:
         """The number that a user asks for is one of scenarios, here of those that faults are tried on."""
@@ -90,7 +93,8 @@ class BiteSession:
         except pytest.fail.Exception as error:
             raise pytest.UsageError(str(error)) from None
         able = Reference.capabilities if subject is None else frozenset(subject.capabilities)
-        return Trials(found, options.new_subject, able, "runcoord" if subject is None else str(subject.name))
+        name = "runcoord" if subject is None else str(subject.name)
+        return Trials(found, options.new_subject, able, name, watched_in(self.config))
 
     # --- meanwhile ---
 

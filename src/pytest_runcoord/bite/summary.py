@@ -32,14 +32,17 @@ def counts(told: Sequence[Mapping[str, Any]]) -> str:
 def table(told: Sequence[Mapping[str, Any]], subject: str) -> Iterable[Line]:
     """Every fault with what turned red on it, or why nothing did."""
     yield Line(f"boundary faults on {subject}, tier sim; red is what a gate must become")
+    first = max(len(str(each["verdict"])) for each in told)
     width = max(len(str(each["fault"])) for each in told)
     by = max(len(str(each["by"])) for each in told)
     for each in told:
         verdict, name = str(each["verdict"]), str(each["fault"])
         if verdict == BITES:
             where = f"{each['path']}:{each['line']}"
-            yield Line(f"{verdict:7} {name:{width}}  {each['by']:{by}}  {where}")
+            yield Line(f"{verdict:{first}}  {name:{width}}  {each['by']:{by}}  {where}")
         else:
             bad = verdict != NOT_TRIED
-            yield Line(f"{verdict.upper() if bad else verdict:7} {name:{width}}  {each['reason']}", bad)
+            yield Line(
+                f"{verdict.upper() if bad else verdict:{first}}  {name:{width}}  {each['reason']}", bad
+            )
     yield Line(f"{counts(told)}; {sum(float(each['seconds']) for each in told):.1f} s")

@@ -10,6 +10,7 @@ from typing import Any
 
 from pytest_runcoord.bite.choosing import Candidate, for_fault
 from pytest_runcoord.bite.fault import BoundaryFault
+from pytest_runcoord.invariants import WATCHED, Invariant
 from pytest_runcoord.runner import run_variant
 from pytest_runcoord.subject import Subject
 from pytest_runcoord.verdict import Failure, FailureKind, RunResult, Verdict
@@ -91,7 +92,8 @@ class Bite:
 
 class Trials:
     """Tries faults on the variants of one session. ``subject`` gives the subject of one variant, ``None``
-    for the reference; what is green without a fault is found out once for each variant."""
+    for the reference; ``watched`` are the invariants. What is green without a fault is found out once for
+    each variant."""
 
     def __init__(
         self,
@@ -99,8 +101,10 @@ class Trials:
         subject: Callable[[], Subject | None],
         able: frozenset[str],
         name: str,
+        watched: tuple[type[Invariant], ...] = WATCHED,
     ) -> None:
         self.candidates, self.able, self.name = candidates, able, name
+        self._watched = watched
         self._subject = subject
         self._green: dict[str, bool] = {}
 
@@ -131,7 +135,9 @@ class Trials:
         """Whether a variant passes without any fault."""
         green = self._green.get(candidate.name)
         if green is None:
-            result = run_variant(candidate.scenario, candidate.variant, subject=self._subject())
+            result = run_variant(
+                candidate.scenario, candidate.variant, subject=self._subject(), watched=self._watched
+            )
             green = self._green[candidate.name] = result.verdict is Verdict.PASSED
         return green
 
@@ -167,7 +173,12 @@ class Trials:
                 told(world)
 
         result = run_variant(
-            candidate.scenario, candidate.variant, subject=self._subject(), around=around, attach=attach
+            candidate.scenario,
+            candidate.variant,
+            subject=self._subject(),
+            around=around,
+            attach=attach,
+            watched=self._watched,
         )
         met = getattr(faulty[0], "met", None) if faulty else 0
         return result, None if met is None else int(met)
@@ -180,13 +191,15 @@ def _why_not(bite: Bite) -> tuple[Bitten, str]:
     if not bite.of:
         return Bitten.NO_GREEN_VARIANT, "no collected variant can be run on this subject"
     if bite.met:
-        return (
-            Bitten.GREEN,
-            f"the gate stays green: {len(bite.met)} variants met the fault, and none turned red{broke}{late}",
-        )
+        met = _variants(len(bite.met))
+        return Bitten.GREEN, f"the gate stays green: {met} met the fault, and none turned red{broke}{late}"
     if bite.red_before == bite.tried:
-        return Bitten.NO_GREEN_VARIANT, f"each of the {bite.tried} variants is red without the fault{late}"
+        return Bitten.NO_GREEN_VARIANT, f"{_variants(bite.tried)} tried, and red without the fault{late}"
     return (
         Bitten.NEVER_MET,
-        f"no scenario gave it occasion: none of {bite.tried} variants met the fault{broke}{late}",
+        f"no scenario gave it occasion: {_variants(bite.tried)} tried, and none met the fault{broke}{late}",
     )
+
+
+def _variants(count: int) -> str:
+    return f"{count} variant{'' if count == 1 else 's'}"

@@ -234,7 +234,7 @@ FAULTS: tuple[BoundaryFault, ...] = (
         _StolenLive,
         needs="runs",
         words="claim lease-held",
-        caught_by="live-lease-kept held-by-one",
+        caught_by="live-lease-kept",
     ),
     fault(
         "finished-run-claimed-again",
@@ -265,8 +265,8 @@ FAULTS: tuple[BoundaryFault, ...] = (
         "A run waits, and nobody who asks for work is given it.",
         _PassedOver,
         needs="claim-next recovery",
-        words="submit open crash",
-        caught_by="converges answer run",
+        words="claimable",
+        caught_by="answer run converges",
     ),
     fault(
         "late-renewal-accepted",

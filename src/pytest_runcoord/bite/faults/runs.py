@@ -28,13 +28,13 @@ class _LostAfterCrash(Boundary):
 
     def ended(self, session: FaultySession, crashed: bool) -> None:
         if crashed and self.accepted and not self.lost:
-            self.meet()
             self.lost = self.accepted[-1]
             session.subject.touch()
 
     def snapshot(self, seen: Snapshot) -> Snapshot:
         if self.lost not in seen.runs:
             return seen
+        self.meet()
         return replace(seen, runs={name: run for name, run in seen.runs.items() if name != self.lost})
 
 

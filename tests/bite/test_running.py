@@ -1,0 +1,239 @@
+"""``--runcoord-bite`` as pytest users meet it: what runs, how it is chosen, and what is said."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from bite.scenarios_tried import TOOTHLESS
+from plugin.conftest import Run
+from plugin.scenario_files import PASSING, WRONG
+from pytest_runcoord.bite.faults import FAULTS
+
+pytest_plugins = ["pytester"]
+Write = Callable[[str, str], Path]
+
+CHOSEN = "result-dropped or late-renewal-accepted"
+KEEPS_ITS_RESULT = PASSING.replace("complete: {with: mine}", "complete: {with: mine, result: done}")
+
+
+@pytest.fixture
+def keeping(write: Write) -> None:
+    """A project in which one fault of two turns something red."""
+    write("kept.runcoord.yaml", KEEPS_ITS_RESULT)
+
+
+@pytest.mark.usefixtures("keeping")
+def test_each_fault_is_an_item_that_passes_where_the_gate_turns_red(run: Run) -> None:
+    result = run("--runcoord-bite", "-k", "result-dropped", "-v")
+    result.assert_outcomes(passed=1, deselected=len(FAULTS))
+    result.stdout.fnmatch_lines(
+        [
+            f"runcoord bite: {len(FAULTS)} boundary faults in place of the scenarios, tier sim",
+            "bite::result-dropped PASSED*",
+            "red  result-dropped  result-kept  kept.runcoord.yaml:11",
+            "1 boundary fault: 1 red*",
+        ]
+    )
+    assert result.ret == pytest.ExitCode.OK
+
+
+@pytest.mark.usefixtures("keeping")
+def test_a_toothless_suite_fails_for_each_fault_that_it_lets_pass(run: Run, write: Write) -> None:
+    write("kept.runcoord.yaml", TOOTHLESS)
+    result = run("--runcoord-bite", "-k", CHOSEN)
+    result.assert_outcomes(failed=2, deselected=len(FAULTS) - 1)
+    result.stdout.fnmatch_lines(
+        [
+            "no scenario gave it occasion: 1 variant tried, and none met the fault",
+            "  the fault:    The result with which a run ends is not kept.",
+            "  expected:     one of these turns red: result-kept",
+            "  what to do:   Write a scenario in which it would show (complete)*",
+            "NEVER-MET  result-dropped  * no scenario gave it occasion*",
+            "2 boundary faults: 2 never-met*",
+            "FAILED bite::result-dropped - *no scenario gave it occasion*",
+        ]
+    )
+    result.stdout.no_fnmatch_line("*Traceback*")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+
+
+def test_the_gate_that_stays_green_is_the_finding(run: Run, write: Write) -> None:
+    write(
+        "blind.runcoord.yaml",
+        TOOTHLESS + "  - claim: {run: r1, as: job}\n  - advance: 91s\n"
+        "  - renew: {with: job, may_refuse: true}\nheal: none\n",
+    )
+    result = run("--runcoord-bite", "-k", "late-renewal-accepted")
+    result.assert_outcomes(failed=1, deselected=len(FAULTS))
+    result.stdout.fnmatch_lines(
+        [
+            "the gate stays green: 1 variant met the fault, and none turned red",
+            "  met by:       blind.runcoord.yaml::nothing-much::default",
+            "GREEN  late-renewal-accepted *the gate stays green*",
+        ]
+    )
+
+
+@pytest.mark.usefixtures("keeping")
+def test_what_runs_can_be_chosen_and_stopped_as_other_tests(run: Run) -> None:
+    run("--runcoord-bite", "-k", CHOSEN, "--deselect", "bite::result-dropped").assert_outcomes(
+        failed=1, deselected=len(FAULTS)
+    )
+    stopped = run("--runcoord-bite", "-x")
+    assert stopped.parseoutcomes()["failed"] == 1
+    again = run("--runcoord-bite", "--lf", "-v")
+    again.assert_outcomes(failed=2, deselected=len(FAULTS) - 1)
+
+
+@pytest.mark.usefixtures("keeping")
+def test_collecting_lists_faults_and_runs_none(run: Run) -> None:
+    result = run("--runcoord-bite", "--collect-only", "-q")
+    listed = [line for line in result.outlines if line.startswith("bite::")]
+    assert listed == [f"bite::{each.name}" for each in FAULTS]
+    result.stdout.no_fnmatch_line("*boundary fault*red*")
+
+
+@pytest.mark.usefixtures("keeping")
+def test_quiet_runs_say_it_in_one_line(run: Run) -> None:
+    result = run("--runcoord-bite", "-q", "-k", CHOSEN)
+    result.stdout.fnmatch_lines(["runcoord bite: 2 boundary faults: 1 red, 1 never-met"])
+    result.stdout.no_fnmatch_line("red *result-dropped*")
+
+
+@pytest.mark.usefixtures("keeping")
+def test_several_processes_give_the_same_table(run_apart: Run) -> None:
+    result = run_apart("-p", "xdist", "-n", "2", "--runcoord-bite", "-k", CHOSEN)
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "red        result-dropped         result-kept  kept.runcoord.yaml:11",
+            "NEVER-MET  late-renewal-accepted *",
+            "2 boundary faults: 1 red, 1 never-met*",
+        ]
+    )
+
+
+@pytest.mark.usefixtures("keeping")
+def test_junit_files_say_what_turned_red_and_where(run: Run, pytester: pytest.Pytester) -> None:
+    run("--runcoord-bite", "-k", "result-dropped", "--junitxml=out.xml")
+    [case] = ElementTree.parse(pytester.path / "out.xml").iter("testcase")
+    assert (case.get("classname"), case.get("name")) == ("bite", "result-dropped")
+    said = {each.get("name"): each.get("value") for each in case.iter("property")}
+    assert said == {
+        "runcoord_bite": "red",
+        "runcoord_bite_by": "result-kept",
+        "runcoord_bite_at": "kept.runcoord.yaml:11",
+    }
+
+
+@pytest.mark.usefixtures("keeping")
+def test_other_tests_are_left_out_and_wrong_scenarios_fail(run: Run, write: Write) -> None:
+    write("test_other.py", "def test_other():\n    raise AssertionError\n")
+    write("wrong.runcoord.yaml", WRONG)
+    result = run("--runcoord-bite", "-k", "result-dropped or misspelt")
+    result.assert_outcomes(passed=1, failed=1, deselected=len(FAULTS) + 1)
+    result.stdout.fnmatch_lines(["FAILED wrong.runcoord.yaml::misspelt::invalid*"])
+
+
+@pytest.mark.usefixtures("keeping")
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["test_nothing.py"], "*no scenario was collected in the tier sim*"),
+        (["--runcoord-report=out"], "*--runcoord-bite and --runcoord-report*"),
+        (["--runcoord-tier", "real"], "*runs in the tier sim, and only real is asked for*"),
+        (["--runcoord-require", "2"], "*--runcoord-require: 1 scenarios were collected*at least 2*"),
+    ],
+    ids=["no-scenario", "report", "tier", "too-few"],
+)
+def test_what_cannot_be_meant_is_an_error_of_use(
+    run: Run, write: Write, arguments: list[str], problem: str
+) -> None:
+    write("test_nothing.py", "def test_nothing():\n    pass\n")
+    result = run("--runcoord-bite", *arguments)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([problem])
+
+
+def test_without_scenarios_several_processes_are_not_green_either(run_apart: Run, write: Write) -> None:
+    write("test_nothing.py", "def test_nothing():\n    pass\n")
+    result = run_apart("-p", "xdist", "-n", "2", "--runcoord-bite")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+
+
+@pytest.mark.usefixtures("keeping")
+def test_a_minimum_that_is_met_is_no_hindrance(run: Run) -> None:
+    run("--runcoord-bite", "-k", "result-dropped", "--runcoord-require", "1").assert_outcomes(
+        passed=1, deselected=len(FAULTS)
+    )
+
+
+OWN = """
+from pytest_runcoord.bite import Boundary, BoundaryFault, fault
+
+class Forgets(Boundary):
+    def call(self, asked):
+        if asked.verb == "start":
+            self.meet()
+        return asked.go()
+
+def pytest_runcoord_faults():
+    return [fault("forgets", "It forgets.", Forgets, needs="runs", caught_by="run")]
+"""
+
+
+@pytest.mark.usefixtures("keeping")
+def test_faults_of_a_project_are_tried_too(run: Run, write: Write) -> None:
+    write("conftest.py", OWN)
+    result = run("--runcoord-bite", "-k", "forgets")
+    result.assert_outcomes(failed=1, deselected=len(FAULTS) + 1)
+    result.stdout.fnmatch_lines(["the gate stays green: 1 variant met the fault, and none turned red"])
+
+
+@pytest.mark.usefixtures("keeping")
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        ("3", "gave 3 (give a list of BoundaryFault)"),
+        ("['stop']", "gave 'stop', which is no BoundaryFault (see pytest_runcoord.bite)"),
+        (
+            "[BoundaryFault('a b', 'It.', frozenset(), print)]",
+            "*: the name 'a b' is not made of letters*",
+        ),
+        ("[BoundaryFault('ab', ' ', frozenset(), print)]", "*: 'ab' does not say what the subject does"),
+        ("[BoundaryFault('ab', 'It.', frozenset(), 3)]", "*: 'ab': wrap is 3, which cannot be called"),
+        (
+            "[BoundaryFault('ab', 'It.', frozenset({'stopp'}), print)]",
+            "*: 'ab' needs 'stopp', which is no capability; did you mean 'stop'?",
+        ),
+        (
+            "[BoundaryFault('stop-ignored', 'It.', frozenset(), print)]",
+            "gave a fault named 'stop-ignored', and there is one already, of runcoord",
+        ),
+    ],
+)
+def test_what_is_no_fault_stops_the_run_with_the_name_of_who_gave_it(
+    run: Run, write: Write, given: str, problem: str
+) -> None:
+    write("conftest.py", OWN.replace('[fault("forgets"', f'{given} or [fault("forgets"'))
+    result = run("--runcoord-bite")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"*conftest.py:10: the hook pytest_runcoord_faults {problem}*"])
+
+
+@pytest.mark.usefixtures("keeping")
+def test_a_fault_that_cannot_be_put_in_fails_alone(run: Run, write: Write) -> None:
+    write(
+        "conftest.py",
+        OWN.replace(
+            '[fault("forgets"',
+            '[BoundaryFault("breaks", "It.", frozenset(), lambda s: 1 / 0), fault("forgets"',
+        ),
+    )
+    result = run("--runcoord-bite", "-k", "breaks or result-dropped")
+    result.assert_outcomes(passed=1, failed=1, deselected=len(FAULTS) + 1)
+    result.stdout.fnmatch_lines(["*breaks*ZeroDivisionError*"])

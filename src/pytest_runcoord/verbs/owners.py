@@ -22,7 +22,11 @@ from pytest_runcoord.vocabulary import (
 from pytest_runcoord.world import ScenarioMistake, World
 
 OWNER = Argument("owner", Name("owner"), "which owner", required=True, shorthand=True)
-TIMERS = {"renew": "the heartbeats of its executions", "maintenance": "its periodic sweep and deliveries"}
+TIMERS = {
+    "renew": "the heartbeats of its executions",
+    "maintenance": "its periodic sweep and deliveries",
+    "loop": "the event loop of an asyncio subject, between its verbs",
+}
 
 
 def register(registry: Registry) -> None:

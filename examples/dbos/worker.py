@@ -197,7 +197,7 @@ CAPABILITIES = ["runs", "claim-next", "outcomes", "results", "errors", "stop", "
 
 
 def main() -> None:
-    say(runcoord=1, name="DBOS", version=f"dbos {version('dbos')}", capabilities=CAPABILITIES)
+    say(runcoord=1, name="dbos", version=version("dbos"), capabilities=CAPABILITIES)
     worker: Worker | None = None
     for line in sys.stdin:
         request = json.loads(line)

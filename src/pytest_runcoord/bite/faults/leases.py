@@ -73,7 +73,10 @@ class _Stolen(SaysYes):
     """A claim that is refused is granted all the same, and shows in the store."""
 
     verbs = frozenset({"claim"})
-    state: ClassVar[str] = "claimed"
+    codes = frozenset({"lease-held", "already-finished", "already-started", "not-claimable", "unknown-run"})
+    """Names under which claims are refused, by coordinators that tell more and less apart."""
+    of_ended: ClassVar[bool]
+    """Of runs that have ended, or of those that somebody holds."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -81,7 +84,7 @@ class _Stolen(SaysYes):
 
     def granted(self, asked: Asked) -> Answer | None:
         run = self.look(asked.session).runs.get(asked.run or "")
-        if run is None:
+        if run is None or (run.outcome is not None) is not self.of_ended or run.state == "accepted":
             return None
         epoch = run.epoch + 1
         self.taken[run.run_id] = {"state": "claimed", "owner": asked.session.owner, "epoch": epoch}
@@ -93,11 +96,11 @@ class _Stolen(SaysYes):
 
 
 class _StolenLive(_Stolen):
-    codes = frozenset({"lease-held"})
+    of_ended = False
 
 
 class _StolenFinished(_Stolen):
-    codes = frozenset({"already-finished"})
+    of_ended = True
 
 
 class _SameEpoch(Boundary):
@@ -225,7 +228,7 @@ def _stale(name: str, what: str, boundary: type[Boundary], needs: str) -> Bounda
 
 FAULTS: tuple[BoundaryFault, ...] = (
     _stale("completion", "An outcome", _StaleCompletion, "leases"),
-    _stale("renewal", "A renewal", _StaleRenewal, "leases"),
+    _stale("renewal", "A renewal", _StaleRenewal, "leases renewal"),
     _stale("progress", "Progress", _StaleProgress, "leases progress"),
     _stale("start", "The begin of work", _StaleStart, "leases starting"),
     fault(
@@ -272,7 +275,7 @@ FAULTS: tuple[BoundaryFault, ...] = (
         "late-renewal-accepted",
         "A lease that has run out is renewed as if it had not.",
         _LateRenewal,
-        needs="leases",
+        needs="renewal",
         words="renew lease-expired",
         caught_by="refused",
     ),
@@ -288,7 +291,7 @@ FAULTS: tuple[BoundaryFault, ...] = (
         "opening-takes-work",
         "Opening a coordinator hands a waiting run to whoever opens.",
         _OpeningTakes,
-        needs="runs",
+        needs="runs quiet",
         words="open submit restart",
         caught_by="nothing-unasked",
     ),
@@ -296,7 +299,7 @@ FAULTS: tuple[BoundaryFault, ...] = (
         "opening-writes",
         "Opening a coordinator writes to what is stored.",
         _OpeningWrites,
-        needs="runs",
+        needs="runs quiet",
         words="open submit restart",
         caught_by="nothing-unasked",
     ),

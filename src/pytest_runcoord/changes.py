@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from pytest_runcoord.history import Entry, History
 from pytest_runcoord.subject import Snapshot
+from pytest_runcoord.timekeeper import Timekeeper
 
 READING = frozenset({"look", "read_result"})
 """Verbs that only read."""
@@ -14,10 +15,12 @@ READING = frozenset({"look", "read_result"})
 
 @dataclass(slots=True)
 class Known:
-    """What was durable at a moment, and how many entries of the history had ended by then."""
+    """What was durable at a moment, how many entries of the history had ended by then, and how often
+    something had gone on in the background."""
 
     snapshot: Snapshot
     ended: int
+    background: int
 
 
 class Changes:
@@ -28,18 +31,24 @@ class Changes:
     """
 
     def __init__(
-        self, history: History, recall: Callable[[], Snapshot | None], look: Callable[[bool], Snapshot]
+        self,
+        history: History,
+        time: Timekeeper,
+        recall: Callable[[], Snapshot | None],
+        look: Callable[[bool], Snapshot],
     ) -> None:
-        self._history, self._recall, self._look = history, recall, look
+        self._history, self._time, self._recall, self._look = history, time, recall, look
 
     def known(self) -> Known | None:
         """What is durable now, if that is known without looking again."""
         snapshot = self._recall()
-        return None if snapshot is None else Known(snapshot, len(self._history.completed))
+        if snapshot is None:
+            return None
+        return Known(snapshot, len(self._history.completed), self._time.background)
 
     def note(self, entry: Entry, known: Known | None, *, unannounced: bool = False) -> None:
         """Note on ``entry`` whether it changed anything, if nobody else did anything meanwhile."""
-        if known is None:
+        if known is None or known.background != self._time.background:
             return
         meanwhile = self._history.completed[known.ended :]
         if all(each.kind in ("moment", "signal") and each.actor == entry.actor for each in meanwhile):

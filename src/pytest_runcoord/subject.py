@@ -95,7 +95,8 @@ class RunSeen:
     owner: str = ""
     """Who acquired it last, as ``open`` was told; empty for nobody."""
     lease: Deadline | None = None
-    """Until when somebody holds it; None where nobody does."""
+    """Until when somebody holds it; None where nobody does, or until it is ended. To be shown also where claims
+    end after a time that nobody can choose."""
     stop_requested: bool = False
     """Whether a stop was noted on it."""
     result: str = ""

@@ -56,6 +56,8 @@ class Timekeeper:
         self._lock = threading.Lock()
         self._released: threading.Event | None = None
         """Ends the calls that hang now; made when one does."""
+        self.background = 0
+        """How often a timer or a task did something by itself: that is not the doing of a call meanwhile."""
         self.mended = 0
         """How often hanging calls were released; processes of the real tier follow it."""
 
@@ -100,6 +102,10 @@ class Timekeeper:
                 raise FailedMeanwhile(error) from error
             finally:
                 self._waiting = False
+
+    def meanwhile(self) -> None:
+        """Something goes on by itself, in the background of whatever call is under way."""
+        self.background += 1
 
     def hang(self, bounded: BoundedByWorld) -> None:
         """A call does not return: a helper thread blocks for real, any other call needs a bound."""
@@ -149,6 +155,7 @@ class Timekeeper:
         self._ticks += 1
         if self._ticks > MAX_TICKS:
             raise BoundReached(f"more than {MAX_TICKS} timer ticks")
+        self.meanwhile()
         self._busy.append(timed.timer)
         try:
             self._fire(timed)

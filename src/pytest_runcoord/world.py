@@ -72,7 +72,7 @@ class World(Surroundings):
         self.changed = True
         self._announced = getattr(subject, "announces_writes", "ports" in subject.capabilities)
         """Every write is seen at a port."""
-        self.changes = Changes(self.history, self._recall, self._look_again)
+        self.changes = Changes(self.history, self.time, self._recall, self._look_again)
         self.given_out: set[str] | None = None
         """Runs that were given, after the faults stopped, to one who claimed until nothing was left."""
         self.step_began = 0.0
@@ -240,9 +240,10 @@ class World(Surroundings):
         self.observe()
         version = self.homes.version if self.has_homes else 0
         before, rows, ended = self.snapshot(), self.rows_written(), len(self.history.completed)
+        background = self.time.background
         values = self.call(incarnation, verb, args or {}, **said)
         after, rows_after = self.snapshot(), self.rows_written()
-        alone = all(
+        alone = background == self.time.background and all(
             entry.kind in ("moment", "message", "signal") and entry.actor == incarnation.owner
             for entry in self.history.completed[ended:-1]
         )

@@ -126,6 +126,7 @@ def subject_world(world: PortsWorld, incarnation: Incarnation | None) -> Subject
         {name: name for name in world.destinations},
         dict(world.plan.settings),
         world.shared,
+        meanwhile=world.time.meanwhile,
     )
     if incarnation is not None:
         whose = incarnation

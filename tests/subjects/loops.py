@@ -27,4 +27,4 @@ class Bench:
 
 def bench(alive: Callable[[], None] = lambda: None) -> Bench:
     clock = ManualClock()
-    return Bench(clock, VirtualLoop(clock, ManualSleeper(clock), alive, "gw1"))
+    return Bench(clock, VirtualLoop(clock, ManualSleeper(clock), alive, name="gw1"))

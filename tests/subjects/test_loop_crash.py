@@ -138,6 +138,7 @@ def test_an_owner_that_died_while_a_verb_of_it_waited_does_not_wake_up() -> None
     b, wrote = bench(power.alive), []
 
     async def verb() -> None:
+        asyncio.get_running_loop().call_later(30, wrote.append, "was called")
         try:
             await asyncio.sleep(30)
             wrote.append("woke up")
@@ -147,6 +148,24 @@ def test_an_owner_that_died_while_a_verb_of_it_waited_does_not_wake_up() -> None
     b.clock.listeners.append(lambda: setattr(power, "on", False))
     with pytest.raises(Crashed):
         b.loop.run(verb(), "claim")
+    b.loop.die()
+    gc.collect()
+    assert wrote == []
+    b.loop.dispose()
+    assert wrote == ["finally"]
+
+
+def test_a_task_that_only_its_own_event_holds_is_kept_until_the_verdict() -> None:
+    b, wrote = bench(), []
+
+    async def waits() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            wrote.append("finally")
+
+    b.loop.create_task(waits())
+    b.loop.tick()
     b.loop.die()
     gc.collect()
     assert wrote == []

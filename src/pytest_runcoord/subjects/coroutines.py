@@ -16,7 +16,9 @@ class Coroutines:
     """Drives the coroutines of one session, in an event loop of its own. Made when the first one is met."""
 
     def __init__(self, world: SubjectWorld, owner: str) -> None:
-        self._loop = VirtualLoop(world.clock, world.sleeper, lambda: world.probe.reach(""), owner)
+        self._loop = VirtualLoop(
+            world.clock, world.sleeper, lambda: world.probe.reach(""), world.meanwhile, name=owner
+        )
 
     def drive(self, verb: str, awaitable: Awaitable[Any]) -> Any:
         """What it gives in the end. Raises what it raises, and :class:`LoopFault` where it never ends, and

@@ -168,9 +168,9 @@ class Guarded:
 
     def over(self) -> None:
         """The verdict is made. Raises :class:`SubjectFault` for what is left; processes that are left end."""
-        for each in self._driving:
-            each.dispose()  # threads of an executor that is idle end here
         try:
+            for each in self._driving:  # threads of an executor that is idle end here
+                self.calls.make(LEAK, each.dispose)
             self.calls.make(LEAK, self._before.end)
         finally:
             if self._patched is not None:

@@ -63,9 +63,11 @@ class LoopInterface(asyncio.BaseEventLoop):
         self.threads = ThreadResults()
         super().__init__()
         self.over = False
-        self.tasks: dict[asyncio.Task[Any], None] = {}
-        """Those that are not known to have ended, oldest first. Held, unlike by asyncio: those of a dead
-        owner are to stay as they are until there is a verdict."""
+        self.tasks: dict[asyncio.Task[Any], int] = {}
+        """Those that are not known to have ended, oldest first, with the turn in which each was made. Held,
+        unlike by asyncio: those of a dead owner are to stay as they are until there is a verdict."""
+        self.turn = 0
+        """How often the loop was run."""
         self.faults: list[LoopFault] = []
         self.passing: BaseException | None = None
         """What a callback raised and is not for a program to handle: a crash, a failure of the scenario."""
@@ -129,7 +131,7 @@ class LoopInterface(asyncio.BaseEventLoop):
             coro.close()
             raise RuntimeError(f"the event loop of {self.name} is over")
         task = super().create_task(coro, **options)
-        self.tasks[task] = None
+        self.tasks[task] = self.turn
         return task
 
     def create_future(self) -> asyncio.Future[Any]:

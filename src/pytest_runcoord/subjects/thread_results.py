@@ -9,9 +9,10 @@ Of other threads nothing is known; they get a moment to speak up, until they had
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures.thread
 import threading
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Collection
+from typing import Any, ClassVar
 from weakref import WeakSet
 
 from pytest_runcoord.subjects.bounded import RealTime
@@ -28,21 +29,25 @@ VAIN_MOMENTS = 20
 BUSY_SECONDS = 20.0
 """Real time that threads may keep a loop from coming to rest: less than a verb may take."""
 
+_WORKERS: Collection[threading.Thread] = getattr(concurrent.futures.thread, "_threads_queues", ())
+"""Threads of executors, which Python lists to end them at its exit: they say what was asked of them only."""
+
 
 class ThreadResults:
     """The results that one loop waits for."""
+
+    _foretold: ClassVar[WeakSet[threading.Thread]] = WeakSet()
+    """Threads that only ever brought what a loop waited for."""
+    _lock: ClassVar[threading.RLock] = threading.RLock()
+    """For the sets: threads look at them when they bring something."""
 
     def __init__(self) -> None:
         self._before = frozenset(threading.enumerate())
         self._woken = threading.Event()
         self._certain: WeakSet[asyncio.Future[Any]] = WeakSet()
         self._likely: WeakSet[asyncio.Future[Any]] = WeakSet()
-        self._foretold: WeakSet[threading.Thread] = WeakSet()
-        """Threads that only ever brought what was waited for."""
         self._moments = VAIN_MOMENTS
         self._busy_since: float | None = None
-        self._lock = threading.RLock()
-        """For the sets of futures: threads look at them when they bring something."""
 
     def promise(self, future: asyncio.Future[Any], *, certain: bool) -> None:
         """A thread will resolve this future, or is likely to."""
@@ -52,7 +57,10 @@ class ThreadResults:
     def wake(self) -> None:
         """Something was brought to the loop; called in the thread that brings it."""
         thread = threading.current_thread()
-        if thread is not threading.main_thread():
+        if thread is threading.main_thread():
+            self._woken.set()
+            return
+        with self._lock:
             if self._pending(self._certain) or self._pending(self._likely):
                 self._foretold.add(thread)
             else:
@@ -79,7 +87,7 @@ class ThreadResults:
                 return True
             self._likely.difference_update(likely)
             return False
-        if self._moments and any(each not in self._foretold for each in others):
+        if self._moments and self._unknown(others):
             if self._comes(arrived, MOMENT_SECONDS):
                 return True
             self._moments -= 1
@@ -98,6 +106,10 @@ class ThreadResults:
             raise kept_busy(BUSY_SECONDS)
         self._woken.clear()
         return arrived() or self._woken.wait(seconds)
+
+    def _unknown(self, threads: list[threading.Thread]) -> bool:
+        with self._lock:
+            return any(each not in self._foretold and each not in _WORKERS for each in threads)
 
     def _pending(self, futures: WeakSet[asyncio.Future[Any]]) -> list[asyncio.Future[Any]]:
         with self._lock:

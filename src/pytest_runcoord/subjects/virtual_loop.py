@@ -41,18 +41,29 @@ SAME_INSTANT_SECONDS = 1e-6
 """Calls that are due within it are due now: sums of times are not exact."""
 
 
+def _nothing() -> None:
+    """Nobody asks, and nobody is told."""
+
+
 class VirtualLoop(LoopInterface):
     """The event loop of one incarnation. It runs in :meth:`run` and in :meth:`tick`, and else stands still.
 
     ``alive`` is asked after every step, and raises when the owner is dead: then nothing in here runs again.
-    ``name`` is that of the owner.
+    ``meanwhile`` is told of every step of a task that the verb under way did not set going. ``name`` is that
+    of the owner.
     """
 
     def __init__(
-        self, clock: Clock, sleeper: Sleeper, alive: Callable[[], None] = lambda: None, name: str = "it"
+        self,
+        clock: Clock,
+        sleeper: Sleeper,
+        alive: Callable[[], None] = _nothing,
+        meanwhile: Callable[[], None] = _nothing,
+        *,
+        name: str = "it",
     ) -> None:
         super().__init__(clock, name)
-        self._sleeper, self._alive = sleeper, alive
+        self._sleeper, self._alive, self._meanwhile = sleeper, alive, meanwhile
         self._context = contextvars.copy_context()
         self._generators: WeakSet[AsyncGenerator[Any, Any]] = WeakSet()
         self._verbs: list[asyncio.Task[Any]] = []
@@ -77,7 +88,7 @@ class VirtualLoop(LoopInterface):
             coroutine.close()
             raise
         task = asyncio.Task(coroutine, loop=self, name=verb, context=self._context)
-        self.tasks[task] = None
+        self.tasks[task] = self.turn + 1
         self._drive(task)
         if task.cancelled():
             raise was_cancelled(verb)
@@ -143,6 +154,7 @@ class VirtualLoop(LoopInterface):
         """Run until ``task`` has ended and nothing else is ready."""
         outer = self._waits, self._latest
         self._steps, self._waits, self._latest = 0, 0, self.time() + MAX_VERB_SECONDS
+        self.turn += 1
         self.threads.begin()
         under_way = [] if task is None else [task]
         self._verbs += under_way
@@ -199,6 +211,8 @@ class VirtualLoop(LoopInterface):
         if self._steps > MAX_STEPS_AT_ONCE:
             who = f"its task {name_of(task)!r}" if isinstance(task, asyncio.Task) else repr(handle)
             raise goes_round(who, MAX_STEPS_AT_ONCE)
+        if isinstance(task, asyncio.Task) and self.tasks.get(task, self.turn) < self.turn:
+            self._meanwhile()
         self._stepping = True
         try:
             handle._run()

@@ -77,6 +77,7 @@ class LiteQueueSubject(SubjectBase):
     name = "litequeue"
     version = f"litequeue {version('litequeue')}"
     session = LiteQueueSession
+    promises = ("quiet",)  # opening the queue changes no message
     patches_time = True  # litequeue reads the wall clock by itself
 
     def snapshot(self, world: SubjectWorld) -> Snapshot:

@@ -9,6 +9,7 @@ import sys
 import tomllib
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -19,6 +20,8 @@ NAMES = sorted(each.parent.name for each in EXAMPLES.glob("*/pyproject.toml"))
 SECONDS = 60.0
 SUBJECT_LINES = 150
 """Lines of a subject that are not blank: more is no example for somebody who writes the first one."""
+PROGRAM_LINES = 200
+"""The same for a program, which has the loop over its lines as well."""
 ACCOUNT = "A finding.\ncalls: put, get\npromised: something\nhappens: another thing,\n  really\ndo: this"
 
 
@@ -30,6 +33,12 @@ def maker() -> ModuleType:
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
     return module
+
+
+def table_of(name: str) -> dict[str, Any]:
+    table = tomllib.loads((EXAMPLES / name / "pyproject.toml").read_text("utf-8"))["tool"]["runcoord"]
+    assert isinstance(table, dict)
+    return table
 
 
 def example(tmp_path: Path, *entries: tuple[str, str]) -> Path:
@@ -96,15 +105,20 @@ def test_an_example_pins_its_library_and_shows_its_findings_without_runcoord(nam
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_subject_of_an_example_uses_what_authors_may_use(name: str) -> None:
-    text = (EXAMPLES / name / "subject.py").read_text("utf-8")
+    subject = table_of(name)["subject"]
+    is_program = subject.startswith("program:")
+    file = subject.split()[-1] if is_program else subject.partition(":")[0]
+    text = (EXAMPLES / name / file).read_text("utf-8")
     used = set(re.findall(r"^\s*(?:import|from) ((?:pytest_)?runcoord[\w.]*)", text, re.MULTILINE))
-    assert used == {"pytest_runcoord.subjects"}
-    assert len([line for line in text.splitlines() if line.strip()]) <= SUBJECT_LINES
+    assert used == (set() if is_program else {"pytest_runcoord.subjects"})
+    assert len([line for line in text.splitlines() if line.strip()]) <= (
+        PROGRAM_LINES if is_program else SUBJECT_LINES
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_known_failure_of_an_example_is_for_the_version_that_is_pinned(name: str) -> None:
-    table = tomllib.loads((EXAMPLES / name / "pyproject.toml").read_text("utf-8"))["tool"]["runcoord"]
+    table = table_of(name)
     pins = (EXAMPLES / name / "requirements.txt").read_text("utf-8").splitlines()
     for entry in table.get("known_failures", []):
         library, version = entry["revision"].split()

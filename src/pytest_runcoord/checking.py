@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_runcoord.scenario import InvalidScenario, Scenario, ScenarioFileError, load_file, variants
-from pytest_runcoord.verbs import default_registry
+from pytest_runcoord.vocabulary import Registry
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +40,10 @@ class Checked:
     variants: int
 
 
-def check_file(path: Path) -> Checked:
+def check_file(path: Path, registry: Registry) -> Checked:
     """The faults of one file, and how many scenarios and variants it has."""
     try:
-        loaded = load_file(path, default_registry())
+        loaded = load_file(path, registry)
     except ScenarioFileError as error:
         at = error.position
         return Checked([Fault(at.path, at.line, at.column, error.problem, error.remedy, "")], 0, 0)

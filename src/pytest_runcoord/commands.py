@@ -14,6 +14,7 @@ import click
 
 if TYPE_CHECKING:
     from pytest_runcoord.checking import Fault
+    from pytest_runcoord.vocabulary import Registry
 
 SUFFIX = ".runcoord.yaml"
 MAX_FILES = 10_000
@@ -22,19 +23,41 @@ FOUND_FAULTS = 1
 """Exit code of ``check`` when a scenario is wrong."""
 
 
+_plugins = click.option(
+    "-p",
+    "plugins",
+    multiple=True,
+    metavar="PLUGIN",
+    help="Know the words that this module or file (conftest.py) adds by pytest_runcoord_words, too.",
+)
+
+
+def _registry(plugins: tuple[str, ...]) -> Registry:
+    """All words, those of some plugins too."""
+    from pytest_runcoord.words_of_plugins import WrongPlugin, registry_with
+
+    try:
+        return registry_with(plugins)
+    except WrongPlugin as error:
+        raise click.UsageError(str(error)) from error
+
+
 @click.command(name="schema", short_help="Print the JSON schema of scenario files, for editors.")
 @click.option(
     "--output", "-o", type=click.Path(dir_okay=False, path_type=Path), help="Write it to this file instead."
 )
-def schema(output: Path | None) -> None:
+@click.option("--report", is_flag=True, help="That of the report which pytest --runcoord-json writes.")
+@_plugins
+def schema(output: Path | None, report: bool, plugins: tuple[str, ...]) -> None:
     """Print the JSON schema (draft-07) of scenario files, for completion and checks in an editor.
 
     Name it in the first line of a scenario: # yaml-language-server: $schema=PATH
     """
+    from pytest_runcoord.report_schema import report_schema
     from pytest_runcoord.schema import schema as scenario_schema
-    from pytest_runcoord.verbs import default_registry
 
-    text = json.dumps(scenario_schema(default_registry()), indent=2, ensure_ascii=False) + "\n"
+    found = report_schema() if report else scenario_schema(_registry(plugins))
+    text = json.dumps(found, indent=2, ensure_ascii=False) + "\n"
     if output is None:
         click.echo(text, nl=False)
         return
@@ -46,19 +69,21 @@ def schema(output: Path | None) -> None:
 
 @click.command(name="check", short_help="Check scenario files without running them.")
 @click.argument("paths", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
+@_plugins
 @click.pass_context
-def check(context: click.Context, paths: tuple[Path, ...]) -> None:
+def check(context: click.Context, paths: tuple[Path, ...], plugins: tuple[str, ...]) -> None:
     """Check scenario files, and all *.runcoord.yaml below directories, without running anything.
 
     Every fault is named with file, line, column and what to do. Exit code 1 when there is any.
     """
     from pytest_runcoord.checking import check_file
 
+    registry = _registry(plugins)
     faults: list[Fault] = []
     files = scenarios = cases = 0
     for path in _files(paths):
         files += 1
-        checked = check_file(path)
+        checked = check_file(path, registry)
         faults.extend(checked.faults)
         scenarios += checked.scenarios
         cases += checked.variants

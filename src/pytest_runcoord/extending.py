@@ -26,7 +26,7 @@ from pytest_runcoord.registered import hooks_in
 
 if TYPE_CHECKING:
     from pytest_runcoord.invariants import Invariant
-    from pytest_runcoord.project_table import ProjectTable
+    from pytest_runcoord.table_file import ProjectTable
     from pytest_runcoord.vocabulary import Registry
 
 HOOKS: dict[str, Callable[..., Any]] = {

@@ -129,7 +129,8 @@ class Gate:
         verbosity = self.config.get_verbosity()
         if self.tally is not None and self.tally.variants and verbosity >= 0:
             terminalreporter.write_sep("=", "runcoord")
-            for line in self.tally.summary(self.config.get_terminal_writer().fullwidth):
+            width = self.config.get_terminal_writer().fullwidth
+            for line in self.tally.summary(width, whole=verbosity > 0):
                 terminalreporter.write_line(line)
         elif self.tally is not None and self.tally.variants and verbosity == -1:
             terminalreporter.write_line(f"runcoord: {self.tally.counts_line()}")

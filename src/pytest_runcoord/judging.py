@@ -15,8 +15,9 @@ import pytest
 
 from pytest_runcoord._positions import did_you_mean, listed, nearest
 from pytest_runcoord.known_failures import SUFFIX, Known, KnownFailure, KnownFailures, Standing, key_of
-from pytest_runcoord.options import BY_TABLE, TIERS, Options, suite_directory
+from pytest_runcoord.options import BY_TABLE, Options, suite_directory
 from pytest_runcoord.project_place import Place
+from pytest_runcoord.table_file import TIERS
 from pytest_runcoord.tally import Tally
 
 JUDGED_AFTER = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_runcoord.project_table import MAX_REQUIRED, TIERS, read
-from pytest_runcoord.subject_names import load_subject
+from pytest_runcoord.table_file import MAX_REQUIRED, TIERS, ProjectTable, files_with_it
 
 if TYPE_CHECKING:
     from pytest_runcoord.known_failures import KnownFailures
@@ -20,14 +18,12 @@ SUBJECT_VALUES = ("name", "capabilities")
 """Looked for on the object, since a class may set them as it is made."""
 BY_OPTION, BY_TABLE = "--runcoord-require", "min_scenarios"
 
-__all__ = ["MAX_REQUIRED", "REFERENCE", "TIERS", "Options", "load_subject", "suite_directory"]
-
 
 class Options:
     """The effective settings of one run. Raises :class:`pytest.UsageError` for what cannot be meant."""
 
     def __init__(self, config: pytest.Config) -> None:
-        self.table = table = read(config.rootpath)
+        self.table = table = read_table(config.rootpath)
         self.suite_alone = bool(config.getoption("runcoord_suite"))
         self.suite: Path | None = suite_directory() if self.suite_alone or table.suite else None
         self.tiers_by_option = bool(config.getoption("runcoord_tier"))
@@ -44,7 +40,7 @@ class Options:
         self.subject_name = given or table.subject
         directory = config.invocation_params.dir if given else config.rootpath
         name = self.subject_name
-        self._subject_class = load_subject(name, directory, config) if name else None
+        self._subject_class = _subject(name, directory, config) if name else None
         self.subject_version = _said(self._subject_class, "version")
         self.known = _known(table.known_failures, self.subject_version)
 
@@ -53,10 +49,14 @@ class Options:
         found = self._subject_class
         if found is None:
             return None
-        subject = found() if isinstance(found, type) else found
+        subject = _made(found) if isinstance(found, type) else found
         for name in SUBJECT_VALUES:
-            if not hasattr(subject, name):
+            try:
+                getattr(subject, name)
+            except AttributeError:
                 pytest.fail(f"the runcoord subject {self.subject_name!r} has no {name!r}", pytrace=False)
+            except Exception:  # noqa: BLE001  whoever runs it says so
+                pass
         return subject
 
     def header(self) -> str:
@@ -78,6 +78,32 @@ class Options:
         return "; ".join(parts)
 
 
+def _made(kind: type) -> Any:
+    """A subject of this class; one that cannot be made fails its test, and no other."""
+    from pytest_runcoord.subjects.calling import Calls
+    from pytest_runcoord.world_errors import SubjectFault
+
+    try:
+        return Calls(kind.__name__).make("__init__", kind)
+    except SubjectFault as fault:
+        pytest.fail("\n".join(each for each in (str(fault), fault.seen) if each), pytrace=False)
+
+
+def read_table(rootpath: Path) -> ProjectTable:
+    """The table of the project at ``rootpath``; raises :class:`pytest.UsageError`."""
+    try:
+        of_pyproject, alone = files_with_it(rootpath)
+    except OSError as error:
+        raise pytest.UsageError(
+            f"{error.filename}: cannot be read: {error.strerror or error}. Nothing was run."
+        ) from None
+    if of_pyproject is None and alone is None:
+        return ProjectTable()
+    from pytest_runcoord.project_table import table_of
+
+    return table_of(rootpath, of_pyproject, alone)
+
+
 def suite_directory() -> Path:
     """Where the shipped scenarios are: inside the installed package, or beside ``src`` in a checkout."""
     package = Path(__file__).resolve().parent
@@ -91,6 +117,12 @@ def suite_directory() -> Path:
     )
 
 
+def _subject(name: str, directory: Path, config: pytest.Config) -> Any:
+    from pytest_runcoord.subject_names import load_subject
+
+    return load_subject(name, directory, config)
+
+
 def _known(entries: tuple[Any, ...], version: str) -> KnownFailures | None:
     if not entries:
         return None
@@ -101,7 +133,11 @@ def _known(entries: tuple[Any, ...], version: str) -> KnownFailures | None:
 
 def _said(subject: Any, name: str) -> str:
     """A text that a subject has without being made, or asked: one out of process would be started for it."""
-    value = inspect.getattr_static(subject, name, "") if subject is not None else ""
+    if subject is None:
+        return ""
+    import inspect
+
+    value = inspect.getattr_static(subject, name, "")
     return " ".join(value.split()) if isinstance(value, str) else ""
 
 

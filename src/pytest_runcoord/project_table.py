@@ -1,57 +1,19 @@
 """``[tool.runcoord]`` of ``pyproject.toml``, or ``runcoord.toml``: what a project asks, read strictly.
 
-The file is that of pytest's rootdir. Nothing is parsed unless the table seems to be there, since every run of
-pytest in the project pays for it.
+The file is that of pytest's rootdir; whether there is any is seen by :mod:`pytest_runcoord.table_file`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pytest_runcoord.project_place import Place, mistake
+from pytest_runcoord.table_file import MAX_FILE_BYTES, MAX_REQUIRED, OWN_FILE, PYPROJECT, TIERS, ProjectTable
 
-if TYPE_CHECKING:
-    from pytest_runcoord.known_failures import KnownFailure
-
-PYPROJECT, OWN_FILE = "pyproject.toml", "runcoord.toml"
 TABLE = "tool.runcoord"
-TIERS = ("sim", "real")
-MAX_REQUIRED = 1_000_000
-"""Scenarios that a run may be required to have; more is a slip of the keyboard."""
-MAX_FILE_BYTES = 1024 * 1024
-"""A configuration file has some kilobytes; more is no configuration."""
-_TABLE = b"[tool.runcoord"
-_SPELT_OTHERWISE = re.compile(
-    rb"""(?m)^[ \t]*\[*[ \t]*(?:["']?tool["']?[ \t]*\.[ \t]*)?["']?runcoord["']?[ \t]*[.=\]]"""
-)
-"""The table under ``[tool]``, with blanks or in quotation marks: rare, and not to be passed over."""
-
-
-@dataclass(frozen=True, slots=True)
-class ProjectTable:
-    """The table of one project; every key is as if not given where it is not there."""
-
-    place: Place | None = None
-    """None where there is no table."""
-    subject: str = ""
-    tiers: tuple[str, ...] = ()
-    required_tiers: tuple[str, ...] = ()
-    min_scenarios: int = 0
-    required_invariants: tuple[str, ...] = ()
-    suite: bool = False
-    known_failures: tuple[KnownFailure, ...] = ()
-    lines: Mapping[str, int] | None = None
-
-    def at(self, key: str) -> Place | None:
-        """Where a key stands."""
-        if self.place is None:
-            return None
-        return Place(self.place.path, self.place.shown, (self.lines or {}).get(key, self.place.line))
-
 
 KEYS: dict[str, tuple[str, str]] = {
     "subject": (
@@ -83,11 +45,10 @@ KEYS: dict[str, tuple[str, str]] = {
 """Keys of the table, with their values and meaning; the reference is written from it."""
 
 
-def read(rootpath: Path) -> ProjectTable:
-    """The table of the project at ``rootpath``; raises :class:`pytest.UsageError`."""
+def table_of(rootpath: Path, of_pyproject: bytes | None, alone: bytes | None) -> ProjectTable:
+    """The table, from what the two files that may have it hold; raises :class:`pytest.UsageError`."""
     inside, own = rootpath / PYPROJECT, rootpath / OWN_FILE
-    found = _of_pyproject(inside)
-    alone = _bytes(own)
+    found = None if of_pyproject is None else _of_pyproject(inside, of_pyproject)
     if alone is None:
         return ProjectTable() if found is None else _table(inside, *found)
     if found is not None:
@@ -99,25 +60,7 @@ def read(rootpath: Path) -> ProjectTable:
     return _table(own, _parsed(own, alone), alone.decode("utf-8"))
 
 
-def _bytes(path: Path) -> bytes | None:
-    try:
-        with path.open("rb") as stream:
-            data = stream.read(MAX_FILE_BYTES + 1)
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except OSError as error:
-        raise mistake(
-            Place(path, path.name), f"cannot be read: {error.strerror or error}", "make it a readable file"
-        ) from None
-    if len(data) > MAX_FILE_BYTES:
-        raise mistake(Place(path, path.name), f"has more than {MAX_FILE_BYTES} bytes", "make it smaller")
-    return data
-
-
-def _of_pyproject(path: Path) -> tuple[dict[str, Any], str] | None:
-    data = _bytes(path)
-    if data is None or not (_TABLE in data or (b"runcoord" in data and _SPELT_OTHERWISE.search(data))):
-        return None
+def _of_pyproject(path: Path, data: bytes) -> tuple[dict[str, Any], str] | None:
     tool = _parsed(path, data).get("tool")
     if not isinstance(tool, dict) or "runcoord" not in tool:
         return None
@@ -131,6 +74,8 @@ def _parsed(path: Path, data: bytes) -> dict[str, Any]:
     import tomllib
 
     place = Place(path, path.name)
+    if len(data) > MAX_FILE_BYTES:
+        raise mistake(place, f"has more than {MAX_FILE_BYTES} bytes", "make it smaller")
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -177,7 +122,7 @@ def _table(path: Path, values: dict[str, Any], text: str) -> ProjectTable:
         found["known_failures"] = entries(values["known_failures"], at)
     for key in ("tiers", "required_tiers"):
         found[key] = tuple(each for each in TIERS if each in found.get(key, ()))
-    return ProjectTable(place, **found, lines=lines)
+    return ProjectTable(place, lines, **found)
 
 
 def _remedy(key: str, known: Iterable[str], own: bool) -> str:

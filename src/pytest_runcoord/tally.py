@@ -30,6 +30,8 @@ RAN = frozenset({Verdict.PASSED.value, Verdict.FAILED.value, Verdict.UNKNOWN.val
 """Verdicts of what ran."""
 MOST_REASONS = 10
 """Lines of a summary for reasons why variants were skipped."""
+MOST_NEVER = 12
+"""Invariants without an occasion to fail that a summary names by itself; few scenarios leave most of them."""
 TOGETHER = "\u00a0"
 """Between a name and its number: they stay on one line."""
 
@@ -135,15 +137,15 @@ class Tally:
         """Why variants were skipped, by tier, apart from what the subject lacks."""
         return Counter((each.tier, each.skipped) for each in self.variants.values() if each.skipped)
 
-    def summary(self, width: int) -> list[str]:
-        """What the end of a run says, in lines of at most ``width`` columns."""
+    def summary(self, width: int, *, whole: bool = False) -> list[str]:
+        """What the end of a run says, in lines of at most ``width`` columns; ``whole`` leaves nothing out."""
         return [
             line.replace(TOGETHER, " ")
-            for paragraph in self._paragraphs()
+            for paragraph in self._paragraphs(whole)
             for line in wrap(paragraph, width, subsequent_indent="  ", break_on_hyphens=False)
         ]
 
-    def _paragraphs(self) -> list[str]:
+    def _paragraphs(self, whole: bool) -> list[str]:
         lines = [self.counts_line()]
         if "real" in (tiers := self.tiers()):
             lines += [f"tier {name}: {_counted(verdicts)}" for name, verdicts in sorted(tiers.items())]
@@ -157,7 +159,11 @@ class Tally:
         if any(exercised.values()):
             lines.append(f"invariants with occasions to fail: {_counted(exercised)}")
         if never := never_exercised(exercised):
-            lines.append(f"never exercised, so nothing is known about: {', '.join(never)}")
+            named = whole or len(never) <= MOST_NEVER
+            told = (
+                ", ".join(never) if named else f"{len(never)} of {len(exercised)} invariants (-v names them)"
+            )
+            lines.append(f"never exercised, so nothing is known about: {told}")
         return lines
 
 

@@ -48,7 +48,8 @@ def test_the_summary_counts_and_names_invariants_that_were_never_exercised(write
     write("a.runcoord.yaml", together(PASSING, FAILING, WRONG))
     text = summary(run())
     assert text.startswith("3 scenarios in 3 variants: 1 passed, 1 failed, 1 invalid\n")
-    exercised, never = text.splitlines()[1:]
+    assert text.endswith(" invariants (-v names them)")
+    exercised, never = summary(run("-v")).splitlines()[1:]
     assert exercised.startswith("invariants with occasions to fail: ")
     assert "one-outcome " in exercised
     assert never.startswith("never exercised, so nothing is known about: ")

@@ -10,7 +10,8 @@ import pytest
 from plugin.conftest import Run
 from plugin.scenario_files import LITTLE_SUBJECT, PASSING
 from pytest_runcoord.known_failures import ENTRY_KEYS
-from pytest_runcoord.project_table import KEYS, read
+from pytest_runcoord.options import read_table as read
+from pytest_runcoord.project_table import KEYS
 from pytest_runcoord.toml_lines import lines_of
 
 pytest_plugins = ["pytester"]

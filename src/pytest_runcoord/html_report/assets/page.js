@@ -4,7 +4,7 @@ const DATA = JSON.parse(document.getElementById("data").textContent);
 const VARIANTS = DATA.variants;
 const main = document.getElementById("main");
 const BAD = new Set(["failed", "unknown", "invalid", "error"]);
-const SIGN = { passed: "✓", failed: "✗", unknown: "?", skipped: "–", invalid: "✗", error: "✗" };
+const SIGN = { passed: "✓", failed: "✗", unknown: "?", skipped: "–", xfailed: "×", invalid: "✗", error: "✗" };
 
 const esc = (text) => String(text).replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
 const plural = (n, noun) => `${n} ${noun}${n === 1 ? "" : "s"}`;

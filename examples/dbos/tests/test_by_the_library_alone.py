@@ -243,6 +243,19 @@ def test_resuming_a_workflow_that_is_at_work_has_its_step_done_twice_at_the_same
     assert status(client, "r1").output == "worked"
 
 
+def test_a_fork_of_a_workflow_that_is_at_work_is_done_beside_it(
+    url: str, client: DBOSClient, log: Path
+) -> None:
+    submit(client, "r1", log)
+    with executor(url) as only:
+        only.says("working")
+        fork = client.fork_workflow("r1", 1, queue_name=QUEUE, application_version="1").workflow_id
+        only.says("working")
+        assert [each for each in lines(log) if each.startswith("long")] == [begun("r1"), begun(fork)]
+        log.with_name("go").touch()
+        until(lambda: [each.status for each in client.list_workflows()] == ["SUCCESS"] * 2)
+
+
 # --- ids ---
 
 
@@ -253,3 +266,13 @@ def test_a_workflow_submitted_again_with_other_inputs_is_the_first_one_without_a
     submit(client, "r1", log.with_name("another"))
     assert status(client, "r1").input == {"args": (str(log),), "kwargs": {}}
     assert len(client.list_workflows()) == 1
+    with pytest.raises(Exception, match="r1 is already in use"):  # the other policy, where it is asked for
+        client.enqueue(
+            {
+                "queue_name": QUEUE,
+                "workflow_name": "two-steps",
+                "workflow_id": "r1",
+                "workflow_id_reuse_policy": "reject",
+            },
+            str(log),
+        )

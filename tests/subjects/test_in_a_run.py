@@ -65,6 +65,12 @@ class Unmade(Bad):
 class Chatty(Bad):
     promises = "epochs"
 """
+LOADED = """
+import sys
+
+def pytest_unconfigure():
+    print("loaded:", [each for each in sys.modules if each.startswith("pytest_runcoord.subjects")])
+"""
 RUNS = ("raises", "hangs", "good", "leaves", "forks", "says_long", "says_nothing", "well")
 
 
@@ -115,3 +121,13 @@ def test_a_promise_that_is_a_text_is_not_taken_for_its_letters(run: Run) -> None
     result = run("--runcoord-subject=bad:Chatty", "-k", "good")
     assert result.parseoutcomes()["failed"] == 1
     result.stdout.fnmatch_lines(["*promises is the text 'epochs'; one promise is written ('epochs',)*"])
+
+
+def test_a_run_on_the_reference_loads_nothing_of_subjects(pytester: pytest.Pytester, run: Run) -> None:
+    pytester.makeconftest(LOADED)
+    result = run("-k", "good")
+    assert result.parseoutcomes()["passed"] == 1
+    result.stdout.fnmatch_lines(["*loaded: []"])
+    other = run("-k", "good", "--runcoord-subject=bad:Bad")
+    assert "pytest_runcoord.subjects.guarded" in other.stdout.str()
+    assert "pytest_runcoord.subjects.virtual_loop" not in other.stdout.str()

@@ -28,7 +28,7 @@ from pytest_runcoord.subjects.program_verbs import VERBS, Verb
 from pytest_runcoord.subjects.shapes import Table
 
 TableMaker = Callable[[Iterable[str], Iterable[Iterable[str]]], str]
-NOT_BOUNDS = frozenset({"READ_BYTES", "SHOWN_BYTES", "SHOWN_LINES", "SHOWN_NAME", "MAX_READS"})
+NOT_BOUNDS = frozenset({"READ_BYTES", "SHOWN_NAME", "MAX_READS"})
 UNITS = {"_SECONDS": "s", "_BYTES": "bytes"}
 
 OPENING = f"""\

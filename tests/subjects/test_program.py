@@ -10,6 +10,7 @@ import pytest
 
 from pytest_runcoord.runner import run_variant
 from pytest_runcoord.scenario import Scenario, load_text, variants
+from pytest_runcoord.subject import Snapshot, SubjectWorld
 from pytest_runcoord.subjects.program import ProgramSubject, program_subject
 from pytest_runcoord.verbs import default_registry
 from pytest_runcoord.verdict import RunResult, Verdict
@@ -100,6 +101,39 @@ heal: none
     failed = run(subject, body.replace(", refused: lease-held", ""))
     assert failed.failure is not None
     assert "gw9 has it" in failed.failure.seen
+
+
+def test_what_it_says_in_words_is_cut(tmp_path: Path) -> None:
+    subject = program(
+        tmp_path,
+        """
+        def on_claim(request):
+            say({"id": request["id"], "refused": "lease-held", "message": "x" * 100_000})
+        """,
+    )
+    failed = run(subject, "steps:\n  - open: gw1\n  - submit: r1\n  - claim: r1\nheal: none\n")
+    assert failed.failure is not None
+    assert len(failed.failure.seen) < 1_100
+
+
+def test_an_owner_that_dies_again_and_again_leaves_nothing_open(tmp_path: Path) -> None:
+    def open_files() -> int:
+        return sum(1 for _ in Path("/proc/self/fd").iterdir())
+
+    before = open_files()
+    steps = "  - open: gw1\n" + "  - restart: gw1\n" * 20
+    seen: list[int] = []
+    subject = program(tmp_path)
+    observed = subject.snapshot
+
+    def snapshot(world: SubjectWorld) -> Snapshot:
+        seen.append(open_files())
+        return observed(world)
+
+    subject.snapshot = snapshot  # type: ignore[method-assign]
+    assert passes(run(subject, f"steps:\n{steps}heal: none\n"))
+    assert max(seen) - before < 20
+    assert open_files() == before
 
 
 def test_time_passes_for_it_by_ticks_at_the_moments_that_it_named(tmp_path: Path) -> None:

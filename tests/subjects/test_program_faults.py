@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pytest_runcoord.subjects import conversation, lines
+from pytest_runcoord.subjects import conversation, lines, program_errors
 from pytest_runcoord.subjects.program import ProgramSubject
 from pytest_runcoord.verdict import Verdict
 from subjects.programs import CLAIM, CLOSE, COMPLETE, OPEN, failure, program, run
@@ -88,11 +88,19 @@ def test_a_program_that_dies_is_told_with_how_it_ended_and_what_it_said_last(
     assert found.line == line
     for each in (problem, how, seen):
         assert each in found.problem
+    for each in (how, seen):
+        assert each in found.seen
 
 
 GARBAGE = {
     "no JSON": ("def on_claim(request): print('claiming', flush=True)", "not JSON", "it wrote 'claiming'"),
     "no number": ("def on_claim(request): raw(b'{\"id\": NaN}\\n')", "not JSON", "NaN"),
+    "a number without end": ("def on_claim(request): raw(b'{\"id\": 1e999}\\n')", "not JSON", "1e999"),
+    "half a pair": (
+        'def on_claim(request): raw(b\'{"id": 3, "error": "\\\\ud800"}\\n\')',
+        "half of a surrogate pair",
+        "ud800",
+    ),
     "a name twice": ('def on_claim(request): raw(b\'{"id": 3, "id": 3}\\n\')', "not JSON", ""),
     "a deep list": ("def on_claim(request): raw(b'[' * 100_000 + b'\\n')", "not JSON", "'[[["),
     "a list": ("def on_claim(request): say([1])", "no JSON object", "'[1]'"),
@@ -307,7 +315,7 @@ def test_a_step_says_complete_for_the_program_and_is_told_by_its_name(tmp_path: 
     found = failure(program(tmp_path, "def on_complete(request): 1 / 0"))
     assert found.line == COMPLETE
     assert found.problem.startswith(
-        "the subject small: complete ended by itself (exit status 1; its standard error ends with: "
+        "the subject small: complete ended by itself (exit status 1; ZeroDivisionError"
     )
 
 
@@ -315,6 +323,6 @@ def test_a_step_says_complete_for_the_program_and_is_told_by_its_name(tmp_path: 
 @given(said=st.binary(max_size=200) | st.text('{}[]":,1enrul\n\\', max_size=60).map(str.encode))
 def test_whatever_a_program_says_first_it_is_told_as_its_fault(tmp_path: Path, said: bytes) -> None:
     (tmp_path / "said").write_bytes(said)
-    with pytest.raises(conversation.ProgramFault) as caught:
+    with pytest.raises(program_errors.ProgramFault) as caught:
         conversation.Conversation(conversation.Command(("cat", "said"), tmp_path))
     assert str(caught.value).startswith("the subject cat said: hello ")

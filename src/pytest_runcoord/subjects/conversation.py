@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
+import re
 import signal
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
@@ -19,12 +21,17 @@ from pytest_runcoord._positions import did_you_mean
 from pytest_runcoord.probed_ports import ProbedDestination
 from pytest_runcoord.subject import SubjectWorld
 from pytest_runcoord.subjects.lines import Child, LineFault
+from pytest_runcoord.subjects.program_errors import (
+    ProgramFault,
+    ProgramRefusal,
+    written,
+)
 from pytest_runcoord.subjects.program_protocol import ANSWERS, HELLO, PROTOCOL, QUESTIONS, kind_of
 from pytest_runcoord.subjects.program_verbs import VERBS
 from pytest_runcoord.subjects.shapes import Misfit, sentence
-from pytest_runcoord.world_errors import CannotBeReal, SubjectFault
+from pytest_runcoord.world_errors import CannotBeReal
 from runcoord import DestinationRefused, EventKind
-from runcoord.errors import Happened, RuncoordError, StoreTimeout
+from runcoord.errors import StoreTimeout
 from runcoord.ports import Message
 
 START_SECONDS = 15.0
@@ -35,44 +42,13 @@ SHUTDOWN_SECONDS = 5.0
 """Real time in which a program must end after its answer to ``close`` and the end of its standard input."""
 MAX_QUESTIONS = 10_000
 """Questions in one request: a batch of hundreds of runs announces a few moments for each."""
-SHOWN_BYTES = 200
-"""Bytes of a line that a message shows."""
 SHOWN_NAME = 60
 """Characters of a program's own name in messages."""
-SHOWN_LINES = 10
-"""Lines of standard error that a message shows; ``runcoord speak`` shows all that are kept."""
+HALF_A_PAIR = re.compile(rb"\\u[dD][89abAB]")
+"""What a text may have in it that no file and no terminal takes."""
 
 _now = time.monotonic
 """Bound at import: a frozen clock of the code under test never measures the harness."""
-
-
-class ProgramFault(SubjectFault):
-    """A program did not keep to the protocol, or died. ``stderr`` is what it said last."""
-
-    def __init__(
-        self, program: str, verb: str, problem: str, *, seen: str, remedy: str, stderr: Sequence[str] = ()
-    ) -> None:
-        text = f"{problem} ({seen})" if seen else problem
-        super().__init__(
-            verb, subject=program, problem=text, expected="one line of JSON that answers", remedy=remedy
-        )
-        self.program, self.problem, self.seen, self.stderr = program, problem, seen, tuple(stderr)
-
-    def again(self) -> ProgramFault:
-        """The same, to be raised once more."""
-        made = ProgramFault(
-            self.program, self.verb, self.problem, seen=self.seen, remedy=self.remedy, stderr=self.stderr
-        )
-        made.__cause__ = self
-        return made
-
-
-class ProgramRefusal(RuncoordError):
-    """A program refused a request; ``refusal`` is the name for it that scenarios use."""
-
-    def __init__(self, refusal: str, message: str, happened: str, details: Mapping[str, Any]) -> None:
-        super().__init__(message or refusal, happened=Happened(happened), **details)
-        self.refusal = refusal
 
 
 @dataclass(frozen=True)
@@ -106,7 +82,6 @@ class Conversation:
                 self._name,
                 "open",
                 f"cannot be executed: {reason}",
-                seen="",
                 remedy=f"It is looked for from {command.directory}, and on PATH.",
             ) from error
         self.due: dict[str, float | None] = {}
@@ -166,14 +141,15 @@ class Conversation:
     def _answer(self, verb: str, kind: str, line: dict[str, Any]) -> dict[str, Any]:
         self._check(verb, line, lambda: ANSWERS[kind].check(line, ""))
         if line["id"] != self._id:
-            self._fail(verb, f"answered request {line['id']}, and was asked {self._id}", _bytes(line))
+            self._fail(verb, f"answered request {line['id']}, and was asked {self._id}", written(line))
         if kind == "error":
-            self._fail(verb, f"could not be handled: {line['error']}", remedy="That is a fault of its own.")
+            why = cut(line["error"], MAX_MESSAGE_CHARACTERS)
+            self._fail(verb, f"could not be handled: {why}", remedy="That is a fault of its own.")
         if "next_due" in line:
             due = line["next_due"]
             self.due = dict(due) if isinstance(due, dict) else {"": due}
         if self.hello.get("counts") and "rows_written" not in line:
-            self._fail(verb, "says that it counts, and does not say 'rows_written'", _bytes(line))
+            self._fail(verb, "says that it counts, and does not say 'rows_written'", written(line))
         self.rows_written = line.get("rows_written", self.rows_written)
         if kind == "refused":
             happened, details = line.get("happened", "no"), line.get("details", {})
@@ -189,7 +165,7 @@ class Conversation:
         if kind is None:
             first = next(iter(line), "")
             remedy = sentence(did_you_mean(first, [*ANSWERS, *QUESTIONS]))
-            self._fail(verb, "wrote a line that is no answer and no question", _bytes(line), remedy)
+            self._fail(verb, "wrote a line that is no answer and no question", written(line), remedy)
         self._check(verb, line, lambda: QUESTIONS[kind].line.check(line, ""))
         if kind == "moment":
             about = {"run": line["run"]} if "run" in line else {}
@@ -214,7 +190,7 @@ class Conversation:
             self._fail(
                 verb,
                 f"speaks version {json.dumps(version)} of the protocol, and this is version {PROTOCOL}",
-                _bytes(line),
+                written(line),
                 "Use a version of runcoord that speaks it, or change the program.",
             )
         self._check(verb, line, lambda: HELLO.check(line, "the hello"))
@@ -228,9 +204,15 @@ class Conversation:
         if self._command.told is not None:
             self._command.told("answered", raw)
         try:
-            line = json.loads(raw.decode(), parse_constant=_refuse_constant, object_pairs_hook=_table)
+            line = json.loads(
+                raw.decode(), parse_constant=_number, parse_float=_number, object_pairs_hook=_table
+            )
+            if HALF_A_PAIR.search(raw):
+                json.dumps(line, ensure_ascii=False).encode()
         except UnicodeDecodeError as error:
             self._fail(verb, f"wrote what is not UTF-8 (byte {error.start + 1} of the line)", raw)
+        except UnicodeEncodeError:
+            self._fail(verb, "wrote a text with half of a surrogate pair in it", raw)
         except (ValueError, RecursionError):
             self._fail(
                 verb,
@@ -250,16 +232,16 @@ class Conversation:
             "boottime": clock.boottime(),
             "boot_id": clock.boot_id(),
         }
-        written = json.dumps(line).encode()
+        raw = written(line)
         if self._command.told is not None:
-            self._command.told("asked", written)
-        self.child.write(written)
+            self._command.told("asked", raw)
+        self.child.write(raw)
 
     def _check(self, verb: str, line: dict[str, Any], check: Any) -> None:
         try:
             check()
         except Misfit as misfit:
-            self._fail(verb, f"answered wrongly: {misfit.problem}", _bytes(line), misfit.remedy)
+            self._fail(verb, f"answered wrongly: {misfit.problem}", written(line), misfit.remedy)
 
     # --- its end ---
 
@@ -291,10 +273,12 @@ class Conversation:
         child.let_go()
 
     def kill(self) -> None:
-        """SIGKILL. It is there unreaped until :meth:`let_go`, so that its group is known as its own."""
+        """SIGKILL. Where it leaves processes, it is there unreaped until :meth:`let_go`, so that its group
+        is known as its own."""
         self._over = self._over or "was killed"
         self.child.send_signal(signal.SIGKILL)
-        self.child.wait(SHUTDOWN_SECONDS)
+        if self.child.wait(SHUTDOWN_SECONDS) and not self.child.left_behind():
+            self.child.let_go()
 
     def let_go(self) -> None:
         """End what is left of it and of its group."""
@@ -313,11 +297,7 @@ class Conversation:
             self._over = problem
             child.let_go()
         said = child.tail.lines()
-        parts = [f"it wrote {_shown(read)}" if read else "", how]
-        if words := [each.strip() for each in said if each.strip("~^ ")]:
-            parts.append("its standard error ends with: " + " / ".join(words[-SHOWN_LINES:]))
-        seen = "; ".join(each for each in parts if each)
-        return ProgramFault(self._name, verb, problem, seen=seen, remedy=remedy, stderr=said)
+        return ProgramFault(self._name, verb, problem, read=read, how=how, stderr=said, remedy=remedy)
 
 
 def _met(world: SubjectWorld, call: str, bound: float | None) -> str | None:
@@ -363,15 +343,9 @@ def _table(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return made
 
 
-def _refuse_constant(text: str) -> NoReturn:
-    raise ValueError(f"{text} is no JSON")
-
-
-def _bytes(line: dict[str, Any]) -> bytes:
-    return json.dumps(line).encode()
-
-
-def _shown(read: bytes) -> str:
-    text = read[:SHOWN_BYTES].decode("utf-8", "backslashreplace")
-    text = "".join(each if each.isprintable() else repr(each)[1:-1] for each in text)
-    return f"'{text}'" if len(read) <= SHOWN_BYTES else f"'{text}…'"
+def _number(text: str) -> float:
+    """A number that can be written again; ``NaN``, ``Infinity`` and what is as large are none."""
+    found = float(text)
+    if not math.isfinite(found):
+        raise ValueError(f"{text} is no number in JSON")
+    return found

@@ -33,6 +33,9 @@ REAP_SECONDS = 10.0
 MAX_READS = 256
 """Reads of what a program has left in a pipe: more than its bounds let be kept."""
 
+RUNNING = "it was running, and was killed"
+"""How a program ended that did not end before it was given up."""
+
 _now = time.monotonic
 """Bound at import: a frozen clock of the code under test never measures the harness."""
 
@@ -256,7 +259,7 @@ class Child:
         if self._process.returncode is None:
             found = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG)
             if found is None:
-                return "it was running, and was killed"
+                return RUNNING
             status = found.si_status if found.si_code == os.CLD_EXITED else -found.si_status
         else:
             status = self._process.returncode

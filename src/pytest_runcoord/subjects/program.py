@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from pytest_runcoord.subject import Answer, EventSeen, RunSeen, Snapshot, SubjectWorld, Timer
-from pytest_runcoord.subjects.conversation import Command, Conversation, ProgramFault, ProgramRefusal
+from pytest_runcoord.subjects.conversation import Command, Conversation
+from pytest_runcoord.subjects.program_errors import ProgramFault, ProgramRefusal
 from pytest_runcoord.subjects.program_protocol import SENDING, capabilities
 from pytest_runcoord.subjects.program_verbs import VERBS
 from runcoord.ports import Counters, Deadline

@@ -12,12 +12,12 @@ from typing import Any
 
 from pytest_runcoord.runner import run_variant
 from pytest_runcoord.scenario import Scenario, load_text, variants
-from pytest_runcoord.subjects.conversation import ProgramFault
 from pytest_runcoord.subjects.program import ProgramSubject
+from pytest_runcoord.subjects.program_errors import ProgramFault
 from pytest_runcoord.subjects.program_protocol import PROTOCOL
 from pytest_runcoord.subjects.program_verbs import asked_of
 from pytest_runcoord.verbs import default_registry
-from pytest_runcoord.verdict import Failure
+from pytest_runcoord.verdict import Failure, FailureKind
 
 MAX_LINES = 5_000
 """Lines of the conversation that are kept: far more than one life needs."""
@@ -183,7 +183,7 @@ def _note(said: Conversed, fault: ProgramFault) -> None:
 
 def _fail(said: Conversed, failure: Failure) -> None:
     said.problem, said.expected, said.remedy = failure.problem, failure.expected, failure.remedy
-    if failure.seen and failure.seen not in failure.problem:
+    if failure.seen and failure.kind is not FailureKind.SUBJECT:
         said.problem += f" (seen: {failure.seen})"
 
 

@@ -22,8 +22,10 @@ from pytest_runcoord.probed_ports import ProbedDestination
 from pytest_runcoord.subject import SubjectWorld
 from pytest_runcoord.subjects.lines import Child, LineFault
 from pytest_runcoord.subjects.program_errors import (
+    MAX_MESSAGE_CHARACTERS,
     ProgramFault,
     ProgramRefusal,
+    cut,
     written,
 )
 from pytest_runcoord.subjects.program_protocol import ANSWERS, HELLO, PROTOCOL, QUESTIONS, kind_of

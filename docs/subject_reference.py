@@ -96,6 +96,10 @@ FAULTS = (
         "has not the method of a capability",
         "`renew failed: the session has no method 'renew', though its capability is claimed`",
     ),
+    (
+        "takes other arguments than scenarios state",
+        "`claim takes (job), which does not fit: missing a required argument: 'job'`",
+    ),
     ("opens what is no session", "`open gave None, which has no close and no abandon and …`"),
     ("shows what cannot be", "`snapshot has the run 'r1' with state = 'accpted'`"),
     ("has a timer that is none, or that raises", "`the timer 'renew' is due at 'soon'`"),

@@ -127,6 +127,31 @@ def test_a_verb_that_gives_nonsense_is_named_with_what_it_gave(verb: str, value:
     assert failure.expected
 
 
+def test_a_verb_that_takes_something_else_is_named_with_what_it_takes() -> None:
+    def claim(self: Any, job: str) -> None: ...
+
+    class Bad(ToySubject):
+        session = type("Bad", (ToySession,), {"claim": claim})
+
+    failure = fault_of(Bad(), LINES["claim"], "claim")
+    assert failure.problem == (
+        "the subject toy: claim takes (job: 'str') -> 'None', which does not fit: "
+        "missing a required argument: 'job'"
+    )
+    assert "parameters of these names" in failure.remedy
+
+
+def test_a_type_error_inside_of_a_verb_is_what_it_raised() -> None:
+    def claim(self: Any, run: str) -> Any:
+        return len(5)  # type: ignore[arg-type]
+
+    class Bad(ToySubject):
+        session = type("Bad", (ToySession,), {"claim": claim})
+
+    failure = fault_of(Bad(), LINES["claim"], "claim")
+    assert "claim raised TypeError: object of type 'int' has no len()" in failure.problem
+
+
 def test_a_verb_with_a_yield_is_named_since_nothing_of_it_has_run() -> None:
     def submit(self: Any, run: str) -> Iterator[None]:
         yield

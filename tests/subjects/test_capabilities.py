@@ -156,6 +156,18 @@ def test_a_queue_with_nothing_left_refuses_to_give_it() -> None:
     assert tried(body, Queue()).verdict is Verdict.PASSED
 
 
+def test_a_queue_of_coroutines_is_asked_by_name_too() -> None:
+    class Later(QueueSession):
+        async def claim_next(self) -> Any:
+            return super().claim_next()
+
+    class Subject(Queue):
+        session = Later
+
+    result = tried(LIFE, Subject())
+    assert result.verdict is Verdict.PASSED, result.failure
+
+
 def test_what_is_given_without_saying_for_which_run_is_a_fault() -> None:
     class Unnamed(Queue):
         session = type("UnnamedSession", (QueueSession,), {"named": False})

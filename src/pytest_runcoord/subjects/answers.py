@@ -56,6 +56,24 @@ def answer_of(verb: str, gave: Any, args: Mapping[str, Any], given: Any = None) 
     return Answer(values, answer.handle)
 
 
+def called(method: Callable[..., Any], given: tuple[Any, ...], args: Mapping[str, Any]) -> Any:
+    """Call a verb; raises :class:`Nonsense` if it takes something else than it is given."""
+    try:
+        return method(*given, **args)
+    except TypeError as error:
+        try:
+            inspect.signature(method).bind(*given, **args)
+        except ValueError:
+            raise error from None
+        except TypeError as misfit:
+            raise Nonsense(
+                f"takes {inspect.signature(method)}, which does not fit: {misfit}",
+                "a method that takes what scenarios state",
+                "Give it parameters of these names, or **fields; or leave the capability out.",
+            ) from None
+        raise
+
+
 def _unchecked(verb: str, gave: Any, given: Any) -> Answer:
     if isinstance(gave, Answer):
         if not isinstance(gave.values, dict):

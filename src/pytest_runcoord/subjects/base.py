@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Collection, Mapping
+from collections.abc import Awaitable, Collection, Mapping
 from functools import cache
 from typing import Any, ClassVar
 
 from pytest_runcoord.probed_ports import ProbedDestination
-from pytest_runcoord.subject import Session, Snapshot, SubjectWorld, Timer
+from pytest_runcoord.subject import Answer, Session, Snapshot, SubjectWorld, Timer
 from pytest_runcoord.subjects.answers import answer_of
 from pytest_runcoord.subjects.calling import VERB_SECONDS
 from runcoord.errors import Happened, StoreTimeout
@@ -86,13 +86,8 @@ class SessionBase:
         another run, which stays taken: it is for scenarios that claim in the order of submission.
         """
         run = kwargs.pop("run")
-        answer = answer_of("claim_next", self.claim_next(**kwargs), {})
-        if answer.values["run"] is None:
-            raise Refused("lease-held", f"nothing can be claimed, nor can {run!r}")
-        if answer.values["run"] != run:
-            problem = f"{run!r} is not what is next, but {answer.values['run']!r}, which is taken now"
-            raise Refused("invalid-request", problem, happened="maybe")
-        return answer
+        gave = self.claim_next(**kwargs)
+        return _claimed_later(run, gave) if inspect.isawaitable(gave) else _claimed(run, gave)
 
     def claim_next(self, *args: Any, **kwargs: Any) -> Any:
         """Acquire whichever run is next; None if there is none. To be written, or there is no such verb."""
@@ -114,6 +109,21 @@ class SessionBase:
     def counters(self) -> Counters | None:
         """What counts the rows that this incarnation wrote. Nothing, unless it is written."""
         return None
+
+
+def _claimed(run: str, gave: Any) -> Answer:
+    """What was next, if it is the run that was asked for."""
+    answer = answer_of("claim_next", gave, {})
+    if answer.values["run"] is None:
+        raise Refused("lease-held", f"nothing can be claimed, nor can {run!r}")
+    if answer.values["run"] != run:
+        problem = f"{run!r} is not what is next, but {answer.values['run']!r}, which is taken now"
+        raise Refused("invalid-request", problem, happened="maybe")
+    return answer
+
+
+async def _claimed_later(run: str, gave: Awaitable[Any]) -> Answer:
+    return _claimed(run, await gave)
 
 
 class SubjectBase:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_runcoord._positions import did_you_mean, nearest
 from pytest_runcoord.subject import CAPABILITIES, Answer, Session, Snapshot, Subject, SubjectWorld, Timer
-from pytest_runcoord.subjects.answers import Nonsense, answer_of, is_count, shown
+from pytest_runcoord.subjects.answers import Nonsense, answer_of, called, is_count, shown
 from pytest_runcoord.subjects.base import Refused, takes
 from pytest_runcoord.subjects.calling import MAX_VERB_SECONDS, VERB_SECONDS, Calls
 from pytest_runcoord.subjects.leaks import Surroundings
@@ -227,7 +227,7 @@ class GuardedSession:
 
     def _ask(self, verb: str, method: Any, given: tuple[Any, ...], args: Mapping[str, Any]) -> Answer:
         def call() -> Answer:
-            gave = self.driven(verb, method(*given, **args))
+            gave = self.driven(verb, called(method, given, args))
             answer = answer_of(verb, gave, args, given[0] if given else None)
             numbered = answer.handle is None or answer.values.get("epoch") is not None
             if verb in CLAIMS and "epochs" in self._guard.capabilities and not numbered:

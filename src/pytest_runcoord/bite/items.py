@@ -6,6 +6,7 @@ import textwrap
 import time
 import types
 from collections.abc import Iterable
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -135,7 +136,10 @@ class Progress:
         self._next = _now() + PROGRESS_SECONDS
         config = self._item.config
         terminal = config.pluginmanager.getplugin("terminalreporter")
-        if terminal is not None and config.get_verbosity() >= 0 and not hasattr(config, "workerinput"):
+        capture = config.pluginmanager.getplugin("capturemanager")
+        if terminal is None or config.get_verbosity() < 0 or hasattr(config, "workerinput"):
+            return
+        with nullcontext() if capture is None else capture.global_and_fixture_disabled():
             terminal.ensure_newline()
             so_far = f"tried on {bite.tried} of {bite.of} variants, {len(bite.met)} met it"
             terminal.write_line(f"{NAME}::{bite.fault.name}: {so_far}")

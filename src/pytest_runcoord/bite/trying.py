@@ -67,8 +67,8 @@ class Bite:
         failure = self.failure
         if failure is None:
             return ""
-        whole = failure.kind is FailureKind.EXPECTATION and failure.name != "refused"
-        return failure.step.partition(":")[0] if whole else failure.name
+        by_word = failure.kind in (FailureKind.EXPECTATION, FailureKind.STEP) and failure.name != "refused"
+        return failure.step.partition(":")[0] if by_word else failure.name
 
     def as_json(self) -> dict[str, Any]:
         """Plain JSON types only."""

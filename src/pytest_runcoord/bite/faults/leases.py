@@ -193,7 +193,7 @@ class _OpeningTakes(Boundary):
     def opened(self, session: FaultySession) -> None:
         waiting = [run for run in self.look(session).runs.values() if run.state == "accepted"]
         if waiting:
-            session.inner.claim(waiting[0].run_id)  # type: ignore[attr-defined]
+            session.inner.claim(run=waiting[0].run_id)  # type: ignore[attr-defined]
             self.meet()
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_runcoord import hookspecs
-from pytest_runcoord._positions import did_you_mean
+from pytest_runcoord._positions import did_you_mean, nearest
 from pytest_runcoord.own_hooks import Hook, hooks_of, where
 from pytest_runcoord.project_place import mistake
 from pytest_runcoord.registered import HOOK_PREFIX as PREFIX
@@ -65,9 +65,10 @@ def _check(config: pytest.Config, name: str, implementation: Any) -> None:
     if name not in HOOKS:
         if implementation.optionalhook:  # written for another version of runcoord, and says so
             return
-        known = [each.removeprefix(PREFIX) for each in HOOKS]
-        near = did_you_mean(name.removeprefix(PREFIX), known).replace("'", f"'{PREFIX}", 1)
-        raise pytest.UsageError(f"{at}: runcoord has no hook {name!r} ({near}). Nothing was run.")
+        # Compared without what all of them begin with, which would make any two look alike.
+        near = nearest(name.removeprefix(PREFIX), [each.removeprefix(PREFIX) for each in HOOKS])
+        remedy = f"did you mean '{PREFIX}{near}'?" if near else f"known: {', '.join(HOOKS)}"
+        raise pytest.UsageError(f"{at}: runcoord has no hook {name!r} ({remedy}). Nothing was run.")
     wanted = list(inspect.signature(HOOKS[name]).parameters)
     extra = [each for each in implementation.argnames if each not in wanted]
     if extra:

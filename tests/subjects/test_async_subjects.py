@@ -295,6 +295,7 @@ def test_nothing_of_a_dead_owner_writes_anything_before_the_verdict() -> None:
             finally:
                 wrote.append("finally")
                 self.toy.db.execute("UPDATE jobs SET state = 'done', result = 'by the dead'")
+                self.toy.db.close()
 
         def __del__(self) -> None:
             wrote.append("__del__")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from pytest_runcoord._positions import did_you_mean, nearest
@@ -98,7 +99,12 @@ class Guarded:
                 "Let its class be a SessionBase, which has these.",
             )
             raise self.calls.fault("open", wrong)
-        session.start_up()
+        try:
+            session.start_up()
+        except BaseException:
+            with suppress(SubjectFault):
+                session.abandon()  # nobody else knows of it
+            raise
         return session
 
     def refusal(self, error: BaseException) -> str | None:

@@ -14,7 +14,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from boundary_faults import faults_page
 from click.testing import CliRunner
+from gate_reference import hooks_page, report_page, schema_text
 from program_protocol import program_page
 from source_text import Field, Symbol, constants, first_paragraph, markdown, module_source, one_line
 from subject_reference import subject_page
@@ -395,6 +397,10 @@ PAGES: dict[str, Callable[[], str]] = {
     "docs/reference/settings.md": settings_page,
     "docs/reference/plugin-options.md": plugin_page,
     "docs/reference/fixtures.md": fixtures_page,
+    "docs/reference/hooks.md": lambda: hooks_page(page, table, _members),
+    "docs/reference/json-report.md": lambda: report_page(page, table),
+    "docs/reference/report.schema.json": schema_text,
+    "docs/reference/boundary-faults.md": lambda: faults_page(page, table),
     "docs/reference/subject.md": lambda: subject_page(page, table),
     "docs/reference/program-protocol.md": lambda: program_page(page, table),
     "docs/reference/program-lines.schema.json": lambda: json.dumps(lines_schema(), indent=2) + "\n",

@@ -34,7 +34,7 @@ def table(told: Sequence[Mapping[str, Any]], subject: str) -> Iterable[Line]:
     yield Line(f"boundary faults on {subject}, tier sim; red is what a gate must become")
     first = max(len(str(each["verdict"])) for each in told)
     width = max(len(str(each["fault"])) for each in told)
-    by = max(len(str(each["by"])) for each in told)
+    by = max(len(each["by"] or "") for each in told)
     for each in told:
         verdict, name = str(each["verdict"]), str(each["fault"])
         if verdict == BITES:
@@ -45,4 +45,4 @@ def table(told: Sequence[Mapping[str, Any]], subject: str) -> Iterable[Line]:
             yield Line(
                 f"{verdict.upper() if bad else verdict:{first}}  {name:{width}}  {each['reason']}", bad
             )
-    yield Line(f"{counts(told)}; {sum(float(each['seconds']) for each in told):.1f} s")
+    yield Line(f"{counts(told)} in {sum(float(each['seconds']) for each in told):.1f}s")

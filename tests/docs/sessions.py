@@ -129,7 +129,7 @@ class Session:
         """A file is used by what names it; pytest reads its own files unasked."""
         reads = block.language == "console" and ("pytest" in block.text or "runcoord check" in block.text)
         for name in list(self._unused):
-            own = name.endswith((".runcoord.yaml", ".toml")) and reads
+            own = name.endswith((".runcoord.yaml", ".toml", "conftest.py")) and reads
             if own or Path(name).name.partition(".")[0] in block.text:
                 del self._unused[name]
 

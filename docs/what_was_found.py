@@ -13,7 +13,6 @@ from __future__ import annotations
 import re
 import sys
 import tomllib
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -22,8 +21,8 @@ EXAMPLES = ROOT / "examples"
 PAGE = ROOT / "docs" / "explanation" / "what-was-found.md"
 BEGIN = "<!-- The tables are written by `python docs/what_was_found.py --write`; a test compares. -->"
 END = "<!-- End of the tables. -->"
-LABELS = ("calls", "promised", "happens", "do")
-HEAD = ("Finding", "Calls", "What the library promises", "What happens", "What to do")
+SHOWN = {"calls": "Calls", "promised": "Promised", "happens": "Happens", "do": "What to do"}
+LABELS = tuple(SHOWN)
 _LABEL = re.compile(rf"^({'|'.join(LABELS)}):[ \t]*", re.MULTILINE)
 _SAME = re.compile(r"same: ([\w.-]+)\.\s+\S")
 
@@ -89,22 +88,33 @@ def account(example: str, entry: dict[str, str]) -> Finding:
 
 
 def tables(found: list[Library]) -> str:
-    return "\n\n".join(line for each in found for line in _section(each))
+    """An overview, then each finding with all that is to be said about it."""
+    with_findings = [each for each in found if each.findings]
+    overview: list[tuple[str, ...]] = [
+        (each.version, finding.headline, _names(finding))
+        for each in with_findings
+        for finding in each.findings
+    ]
+    parts = [_table(("Library", "Finding", "Red in"), overview)]
+    for each in with_findings:
+        parts.append(f"### {each.version}")
+        for finding in each.findings:
+            rows: list[tuple[str, ...]] = [(SHOWN[label], finding.parts[label]) for label in LABELS]
+            parts += [f"**{finding.headline}**", _table(("Red in", _names(finding)), rows)]
+    return "\n\n".join(parts)
 
 
-def _section(each: Library) -> Iterator[str]:
-    yield f"### {each.version or each.example}"
-    if not each.findings:
-        yield "Nothing that is not promised and kept."
-        return
-    rows = [HEAD, ("---",) * len(HEAD), *map(_row, each.findings)]
-    yield "\n".join(f"| {' | '.join(row)} |" for row in rows)
+def _names(finding: Finding) -> str:
+    return ", ".join(f"`{name}`" for name in finding.scenarios)
 
 
-def _row(finding: Finding) -> tuple[str, ...]:
-    names = ", ".join(f"`{name}`" for name in finding.scenarios)
-    cells = (f"**{finding.headline}** Red: {names}", *(finding.parts[label] for label in LABELS))
-    return tuple(cell.replace("|", "\\|") for cell in cells)
+def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    lines = [head, ("---",) * len(head), *rows]
+    return "\n".join(f"| {' | '.join(map(_cell, line))} |" for line in lines)
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
 
 
 def page(text: str, found: list[Library]) -> str:

@@ -66,9 +66,10 @@ def test_a_scenario_that_fails_for_the_same_reason_stands_beside_the_account(tmp
     [finding] = made.library(configuration).findings
     assert finding.scenarios == ["first", "second"]
     assert finding.parts["happens"] == "another thing, really"
-    table = made.tables([made.library(configuration)])
-    assert "### library 1.2" in table
-    assert "| **A finding.** Red: `first`, `second` | put, get | something |" in table
+    tables = made.tables([made.library(configuration)])
+    assert "| library 1.2 | A finding. | `first`, `second` |" in tables
+    assert "### library 1.2\n\n**A finding.**\n\n| Red in | `first`, `second` |\n" in tables
+    assert "| Promised | something |\n| Happens | another thing, really |\n" in tables
 
 
 @pytest.mark.parametrize(

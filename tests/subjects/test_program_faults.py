@@ -326,3 +326,16 @@ def test_whatever_a_program_says_first_it_is_told_as_its_fault(tmp_path: Path, s
     with pytest.raises(program_errors.ProgramFault) as caught:
         conversation.Conversation(conversation.Command(("cat", "said"), tmp_path))
     assert str(caught.value).startswith("the subject cat said: hello ")
+
+
+def test_a_program_that_somebody_else_reaped_is_told_and_its_number_left_alone(tmp_path: Path) -> None:
+    """As in a process that waits for all of its children, or has SIGCHLD ignored."""
+    (tmp_path / "said").write_bytes(b"")
+    child = lines.Child(("cat", "said"), tmp_path)
+    os.waitid(os.P_PID, child.pid, os.WEXITED)
+    assert child.wait(0.0)
+    assert child.how_it_ended() == "ended, and somebody else was told how"
+    assert child.left_behind() == []
+    with pytest.raises(lines.LineFault, match="ended by itself"):
+        child.read_line(5.0)
+    child.let_go()

@@ -97,6 +97,8 @@ class Child:
         self._looked = 0
         """How much of what was read has no line end in it."""
         self._open: set[int] = set()
+        self._taken = False
+        """Somebody else reaped it: its number may be another's by now."""
         self._life = -1
         try:
             self._life = os.pidfd_open(self._process.pid)
@@ -240,8 +242,7 @@ class Child:
         not wait for a reader."""
         end = _now() + seconds
         while self._process.returncode is None:
-            found = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG)
-            if found is not None:
+            if self._look() is not None or self._taken:
                 return True
             left = end - _now()
             if left <= 0:
@@ -254,12 +255,20 @@ class Child:
                     self._open.discard(ready)  # more than can be kept: it may wait, and be killed
         return True
 
+    def _look(self) -> os.waitid_result | None:
+        """How it ended, without reaping it; ``None`` while it runs."""
+        try:
+            return os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG)
+        except ChildProcessError:  # somebody in this process waits for all children, or ignores SIGCHLD
+            self._taken = True
+            return None
+
     def how_it_ended(self) -> str:
         """Its exit status or the signal that ended it, in words."""
         if self._process.returncode is None:
-            found = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG)
+            found = self._look()
             if found is None:
-                return RUNNING
+                return "ended, and somebody else was told how" if self._taken else RUNNING
             status = found.si_status if found.si_code == os.CLD_EXITED else -found.si_status
         else:
             status = self._process.returncode
@@ -289,19 +298,22 @@ class Child:
         """SIGSTOP; when this returns it stands still, or has ended."""
         self.send_signal(signal.SIGSTOP)
         if self._process.returncode is None:
-            os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+            with contextlib.suppress(ChildProcessError):
+                os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
 
     def left_behind(self) -> list[int]:
         """The processes of its group that live though it has ended."""
-        if self._process.returncode is not None:
+        if self._process.returncode is not None or self._taken:
             return []
         return [each for each in _members(self.pid) if each != self.pid]
 
     def let_go(self) -> None:
         """End what is left of its group, and it; reap it. Doing so again changes nothing."""
         if self._process.returncode is None:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(self.pid, signal.SIGKILL)  # its own group: it is not reaped, so the number is
+            self._look()
+            if not self._taken:  # so the number is its own, and that of its group
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.killpg(self.pid, signal.SIGKILL)
             if self.wait(REAP_SECONDS):
                 self._process.wait()
         for each in (self._in, self._out, self._err):

@@ -48,7 +48,7 @@ class _OfImports(Invariant):
         if entry.what not in IMPORTING or entry.status not in ("ok", "failed"):
             return
         for home, report in self._reports(entry):
-            self.judge(entry, home, {**UNSAID, **report}, before)
+            self.judge(entry, home, _said(report), before)
         self._met = self.world.homes.system.met
 
     def judge(self, entry: Entry, home: Home, report: Mapping[str, Any], before: Snapshot) -> None:
@@ -64,7 +64,8 @@ class _OfImports(Invariant):
             asked = [
                 home for each in homes.imports.get(entry.actor, ()) if (home := homes.spelled(each.home))
             ]
-            reports = list(entry.data.get("imports", ())) if entry.status == "ok" else [{}] * len(asked)
+            told = entry.data.get("imports")
+            reports = told if entry.status == "ok" and isinstance(told, list) else [{}] * len(asked)
         yield from zip(asked, reports, strict=False)
 
     def meanwhile(self, entry: Entry) -> tuple[int, bool]:
@@ -355,6 +356,13 @@ class FolderResultKept(_OfImports):
                 expected=f"source.result names {RESULT}, {size} bytes",
                 seen=json.dumps(kept),
             )
+
+
+def _said(report: object) -> dict[str, Any]:
+    """What a report says, as far as it is of the right kind."""
+    said = report if isinstance(report, Mapping) else {}
+    kinds = {name: str if usual is None else type(usual) for name, usual in UNSAID.items()}
+    return UNSAID | {name: said[name] for name, kind in kinds.items() if isinstance(said.get(name), kind)}
 
 
 def _numbers(value: Any) -> Iterator[float]:

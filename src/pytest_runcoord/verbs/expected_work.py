@@ -70,7 +70,8 @@ def _register_holders(registry: Registry) -> None:
         compare(
             f"the hold of {handle.owner}", stated(expectation, "handle", "reported", "never_reported"), seen
         )
-        reports = seen["reports"]
+        reports = seen.get("reports")
+        reports = reports if isinstance(reports, list) else []
         absent = [each for each in expectation.args["reported"] or () if each not in reports]
         unwanted = [each for each in expectation.args["never_reported"] or () if each in reports]
         if absent or unwanted:

@@ -30,9 +30,9 @@ def faults_page(page: PageMaker, table: TableMaker) -> str:
     opening = (
         f"`--runcoord-bite` puts each of these {number} faults in between the scenarios and the subject, and "
         f"says whether the gate turned red: {how_to}. A fault is skipped where the subject lacks a "
-        "capability that it needs. Beside it stands what turns red on it: the id of an invariant, the word of an "
-        "expectation or a step, or `refused`; on the shipped scenarios and the reference one of them does, "
-        "which a test shows."
+        "capability that it needs. Beside it stands what turns red on it: the id of an invariant, the word "
+        "of an expectation or a step, or `refused`; on the shipped scenarios and the reference one of them "
+        "does, which a test shows."
     )
     verdicts = (
         f"Verdicts: {_list(Bitten)}. A variant counts if it is green without the fault, and is red by "

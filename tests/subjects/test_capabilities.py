@@ -21,7 +21,7 @@ from pytest_runcoord.subjects import (
 )
 from pytest_runcoord.verdict import FailureKind, Verdict
 from runcoord.testing import ManualClock
-from subjects.toy import ToySubject
+from subjects.toy import ToySession, ToySubject
 from subjects.trying import LIFE, tried
 
 
@@ -166,6 +166,24 @@ def test_a_queue_of_coroutines_is_asked_by_name_too() -> None:
 
     result = tried(LIFE, Subject())
     assert result.verdict is Verdict.PASSED, result.failure
+
+
+def test_healing_asks_for_nothing_that_the_subject_lacks() -> None:
+    asked: list[str] = []
+
+    class Sweeping(ToySession):
+        def recover(self) -> dict[str, int]:
+            asked.append(self.owner)
+            return {"interrupted": 0}
+
+    class Subject(ToySubject):
+        session = Sweeping
+
+    assert "claim-next" not in Subject().capabilities
+    result = tried("steps: [{open: w1}, {submit: {run: r1}}, {claim: {run: r1}}, {crash: w1}]", Subject())
+    assert result.verdict is Verdict.PASSED, result.failure
+    assert asked
+    assert set(asked) == {"healer#1"}
 
 
 def test_what_is_given_without_saying_for_which_run_is_a_fault() -> None:

@@ -9,11 +9,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from pytest_runcoord.subjects import Timer
 from pytest_runcoord.verdict import Verdict
-from subjects.toy import ToySubject
+from subjects.toy import ToySession, ToySubject
 from subjects.trying import LIFE, LINES, Oops, bad_subject, broken, fault_of, tried
 
 # --- hanging ---
@@ -51,6 +53,50 @@ def test_a_loop_that_catches_everything_is_ended_too() -> None:
 def test_a_part_of_the_subject_itself_that_hangs_is_named(part: str, line: int) -> None:
     failure = fault_of(impatient(bad_subject(part, threading.Event().wait)), line, part)
     assert failure.problem == f"the subject toy: {part} did not return within 0.2 s of real time"
+
+
+class Stuck:
+    """A timer that never comes back."""
+
+    def next_due(self) -> float:
+        return 0.0
+
+    def tick(self) -> None:
+        threading.Event().wait()
+
+
+def test_a_timer_that_hangs_is_named_at_the_step_in_which_time_passes() -> None:
+    subject = impatient(broken("timers", lambda: [("poll", STUCK)]))
+    failure = fault_of(subject, 6, "the timer 'poll'", "steps:\n  - open: w1\n  - advance: 1s\n")
+    assert failure.problem == "the subject toy: the timer 'poll' did not return within 0.2 s of real time"
+
+
+STUCK = Stuck()
+
+
+def test_a_call_that_hangs_while_another_one_waits_is_the_one_that_is_named() -> None:
+    """The bound of the outer call would end later, and is not the one that was used up."""
+
+    class Waiting(ToySession):
+        def start(self, lease: Any) -> None:
+            self.world.sleeper.sleep(5.0)
+
+        def timers(self) -> list[tuple[str, Timer]]:
+            return [("poll", STUCK)] if self.owner.startswith("w2") else []
+
+    class Subject(ToySubject):
+        session = Waiting
+
+    body = """
+        steps:
+          - open: w1
+          - submit: {run: r1}
+          - claim: {run: r1}
+          - open: w2
+          - start: {run: r1, by: w1}
+        """
+    failure = fault_of(impatient(Subject()), 9, "the timer 'poll'", body)
+    assert "the timer 'poll' did not return" in failure.problem
 
 
 def test_an_alarm_of_somebody_else_rings_in_the_middle_of_a_call_and_afterwards() -> None:

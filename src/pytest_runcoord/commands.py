@@ -158,7 +158,10 @@ def init(context: click.Context, directory: Path, tests: str, github: bool) -> N
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
 @click.pass_context
 def speak(context: click.Context, whole: bool, command: tuple[str, ...]) -> None:
-    """Talk to a program that is to be a subject: runcoord speak -- python worker.py
+    """Talk to a program that is to be a subject, and say what is wrong.
+
+    \b
+        runcoord speak -- python worker.py
 
     It is started, asked what it can do, and asked for one life of a run with a crash in it, as scenarios ask.
     What is wrong is said, with what it wrote and the end of its standard error; then the exit code is 1.

@@ -86,11 +86,13 @@ class Conversed:
             yield f"{status:9} {what}"
         shown = self.lines if whole else [] if self.is_right else self.lines[-LAST_LINES:]
         if shown:
-            yield ""
+            if self.did:
+                yield ""
             yield "The conversation:" if whole else "The last lines (> asked, < answered):"
             for who, line in shown:
                 yield f"  {ARROWS[who]} {_cut(line)}"
-        yield ""
+        if self.capabilities or self.did or shown:
+            yield ""
         if self.is_right:
             yield "It keeps to the protocol."
             return

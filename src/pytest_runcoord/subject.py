@@ -38,7 +38,7 @@ CAPABILITIES: dict[str, str] = {
     "keys": "know a repeated submission by its run or its idempotency key, and make ids of new runs",
     "descriptions": "keep what a run is in words: its task, its agent, what it belongs to",
     "groups": "sum up the ends of a group of runs in one event",
-    "bounds": "cut long texts at a limit, and say that they were cut",
+    "bounds": "keep to the documented limits: long texts are cut and marked, leases of other lengths refused",
     "progress": "record progress of a running run",
     "notes": "write events of a run while it works",
     "stop": "stop a run durably",
@@ -95,8 +95,8 @@ class RunSeen:
     owner: str = ""
     """Who acquired it last, as ``open`` was told; empty for nobody."""
     lease: Deadline | None = None
-    """Until when somebody holds it; None where nobody does, or until it is ended. To be shown also where claims
-    end after a time that nobody can choose."""
+    """Until when somebody holds it; None where nobody does, or until it is ended. To be shown also where
+    claims end after a time that nobody can choose."""
     stop_requested: bool = False
     """Whether a stop was noted on it."""
     result: str = ""

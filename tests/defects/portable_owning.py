@@ -11,7 +11,12 @@ import pytest
 from defects.catalogue import Defect
 from defects.commands_starting import _expired_claims_are_in_no_list, _replays
 from defects.leases_clocks import _wall_time_decides
-from defects.leases_fences import _accepts_stale, _forgets_the_end_of_the_lease, _steals_live_leases
+from defects.leases_fences import (
+    _accepts_stale,
+    _any_length_will_do,
+    _forgets_the_end_of_the_lease,
+    _steals_live_leases,
+)
 from defects.portable_keeping import _changed_by_opening, alive_again
 from defects.rules import Rule, broken_rule
 from pytest_runcoord.reference import ReferenceSession
@@ -296,6 +301,14 @@ OWNING: list[Defect] = [
         broken_rule(ask.Renew, _renewal_is_forgotten),
         name="forgotten",
         scenario="renewed-in-time",
+    ),
+    Defect(
+        "lease-length",
+        "A lease may be of any length, also of none that makes sense.",
+        "refused",
+        _any_length_will_do,
+        name="senseless",
+        scenario="senseless-lengths",
     ),
     Defect(
         "clocks-move",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -107,6 +108,8 @@ class LeaseSession(QueueSession):
     """Its claims can be of any length, and end without a sweep: the next who asks is given what ran out."""
 
     def claim_next(self, lease: float = TIMEOUT_SECONDS) -> Handle | None:
+        if not 0 < lease < math.inf and "any length" not in self.mistakes:
+            raise Refused("invalid-request", f"a lease of {lease} s makes no sense")
         self.recover()
         return self.take(lease)
 

@@ -74,6 +74,7 @@ def _register_environments(registry: Registry) -> None:
         "env",
         group="commands",
         says="Variables of the environment of every owner; nothing of the tests' own environment is in it.",
+        capability="supervision",
         value=Mapping(Text(may_be_empty=True), VARIABLE),
         example="env: {RUNCOORD_MAX_DEPTH: '2'}",
     )
@@ -84,6 +85,7 @@ def _register_environments(registry: Registry) -> None:
         "env",
         group="commands",
         says="Variables of an owner's environment are set or unset, or those of every owner.",
+        capability="supervision",
         arguments=(
             Argument("set", VALUES, "names and values"),
             Argument("unset", ListOf(VARIABLE, min=1), "names"),

@@ -71,7 +71,7 @@ def pytest_runcoord_invariants() -> Iterable[type[Invariant]]:  # type: ignore[e
 
     Each has an ``id`` that is not taken, and a sentence in ``says``. Where one had occasion to fail it counts
     ``exercised``, where it does not hold it calls ``fail``. Should it raise anything else, the scenario fails
-    by the invariant's own fault, which its name is said with, and the run goes on.
+    by that, as a fault of the invariant's own, and the run goes on.
 
     Example::
 

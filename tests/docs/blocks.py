@@ -8,6 +8,7 @@ A comment stands in the lines right before a block, one each::
     <!-- fails: 9 never refused -->     this scenario fails, at its 9th line, with this in the message
     <!-- exit: 1 -->                    the exit code of the last command
     <!-- terminal: one -->              the last command goes on, and what it shows is waited for
+    <!-- own words -->                 this scenario has words of the page's own; only a command runs it
     <!-- goes on: one -->               this text is what the terminal shows next
     <!-- kills: one -->                 the command of this block ends the process in that terminal
     <!-- prints -->                     this text is what the Python blocks since the last one printed
@@ -33,6 +34,7 @@ DIRECTIVES = frozenset(
         "goes on",
         "kills",
         "not run",
+        "own words",
         "prepared",
         "prints",
         "replaces",

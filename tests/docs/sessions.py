@@ -144,7 +144,10 @@ class Session:
         if not path.is_file():
             raise Wrong(block.place, f"there is no {name} to replace anything in")
         text = path.read_text("utf-8")
-        for function, source in functions_of(block.text):
+        functions = list(functions_of(block.text))
+        if not functions:
+            raise UnreadableBlock(f"{block.place}: there is no function to replace one with")
+        for function, source in functions:
             there = [old for found, old in functions_of(text) if found == function]
             if len(there) != 1:
                 raise Wrong(block.place, f"{name} has {len(there)} functions named {function}")
@@ -155,7 +158,12 @@ class Session:
     # --- YAML ---
 
     def _yaml(self, block: Block) -> None:
-        if block.is_scenario:
+        if "own words" in block.says:
+            if "file" not in block.says:
+                raise UnreadableBlock(
+                    f"{block.place}: a scenario with own words is a file, which a command runs"
+                )
+        elif block.is_scenario:
             self._scenarios(block)
         elif "file" not in block.says:
             check_fragment(block)
@@ -258,7 +266,7 @@ def functions_of(text: str) -> Iterator[tuple[str, str]]:
     """Names of the functions and methods in a source, each with its lines."""
     lines = text.splitlines(keepends=True)
     for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.FunctionDef) and node.end_lineno is not None:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.end_lineno is not None:
             yield node.name, "".join(lines[node.lineno - 1 : node.end_lineno])
 
 

@@ -34,8 +34,8 @@ author needs is imported from `pytest_runcoord.subjects`; other modules may chan
 example: [write a subject](../how-to/write-a-subject.md)."""
 
 ASYNC = """\
-Every verb of a session, `close`, `tick` of a timer and `snapshot` may be `async`: they run in an event
-loop that lives in the world's time. A subject may also be a program in any language: see [the
+Every verb of a session, `close`, `tick` of a timer and `snapshot` may be `async`: they run in [an event loop
+that lives in the world's time](../how-to/async-subject.md). A subject may also be a program in any language: see [the
 protocol](program-protocol.md)."""
 
 GIVES = (

@@ -172,7 +172,9 @@ def test_a_heartbeat_that_fails_is_a_fault_by_name_at_the_step_under_way() -> No
             raise OSError("the wire is cut")
 
     failure = fault_of(HELD + "  - advance: 29s\n  - advance: 5s\n", with_toy(Fails))
-    told = "the subject async toy: the timer 'loop' its task 'heartbeat' ended with OSError: the wire is cut"
+    told = (
+        "the subject async toy: the timer 'loop' saw the task 'heartbeat' end with OSError: the wire is cut"
+    )
     assert failure.problem.startswith(f"{told} (at async_toy.py:")
     assert failure.step == "advance: {for: 5.0}"
 
@@ -185,7 +187,7 @@ def test_a_verb_that_waits_for_what_never_comes_is_a_fault_by_its_name() -> None
 
     failure = fault_of(HELD, with_toy(Deadlocked))
     assert failure.name == "claim"
-    assert "claim it waits for what never comes" in failure.problem
+    assert "claim waits for what never comes" in failure.problem
     assert "async_toy.py" in failure.problem
 
 
@@ -196,7 +198,7 @@ def test_a_loop_without_a_pause_is_a_fault_by_its_name() -> None:
                 await asyncio.sleep(0)
 
     failure = fault_of("steps: [{open: w1}]", with_toy(Spins))
-    assert "its task 'heartbeat' goes round without time passing" in failure.problem
+    assert "goes round without time passing, in the task 'heartbeat'" in failure.problem
 
 
 def test_a_task_that_outlives_close_is_a_fault_by_its_name() -> None:
@@ -206,7 +208,7 @@ def test_a_task_that_outlives_close_is_a_fault_by_its_name() -> None:
 
     failure = fault_of("steps: [{open: w1}, {close: w1}]", with_toy(Leaks))
     assert failure.name == "close"
-    assert "a task still runs after close(): 'heartbeat' (async_toy.py" in failure.problem
+    assert "close left a task running: 'heartbeat' (async_toy.py" in failure.problem
 
 
 def test_an_owner_that_is_left_open_is_closed_by_the_harness_and_held_to_it() -> None:
@@ -214,7 +216,7 @@ def test_an_owner_that_is_left_open_is_closed_by_the_harness_and_held_to_it() ->
         async def stop(self) -> None:
             self.toy.db.close()
 
-    assert "still runs after close()" in fault_of("steps: [{open: w1}]", with_toy(Leaks)).problem
+    assert "close left a task running" in fault_of("steps: [{open: w1}]", with_toy(Leaks)).problem
 
 
 def test_a_start_up_that_fails_is_a_fault_of_it() -> None:

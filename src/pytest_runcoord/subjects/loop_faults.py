@@ -15,7 +15,10 @@ NAMED_TASKS = 5
 
 
 class LoopFault(Nonsense):
-    """Coroutines or tasks of a subject did what they must not. ``error``: what one of them raised, if so."""
+    """Coroutines or tasks of a subject did what they must not. ``error``: what one of them raised, if so.
+
+    The problem follows on the name of what was asked: a verb, or the timer that the loop is.
+    """
 
     def __init__(
         self, problem: str, *, expected: str, remedy: str = "", error: BaseException | None = None
@@ -63,7 +66,7 @@ def named(tasks: Iterable[asyncio.Task[Any]]) -> str:
 def never_comes(task: asyncio.Task[Any], why: str) -> LoopFault:
     """A verb waits, and nothing will end that."""
     return LoopFault(
-        f"it waits for what never comes: {why}; it stands at {place_of(task) or 'its beginning'}",
+        f"waits for what never comes: {why}; it stands at {place_of(task) or 'its beginning'}",
         expected="that it returns",
         remedy="Look for what should have woken it: a task that ended, an event that nobody sets.",
     )
@@ -72,7 +75,7 @@ def never_comes(task: asyncio.Task[Any], why: str) -> LoopFault:
 def goes_round(who: str, steps: int) -> LoopFault:
     """A task is ready again at once, for ever."""
     return LoopFault(
-        f"{who} goes round without time passing: {steps} steps at one instant",
+        f"goes round without time passing, in {who}: {steps} steps at one instant",
         expected="that it waits, or ends",
         remedy="Let it sleep for some time in its loop, or wait for an event.",
     )
@@ -81,7 +84,7 @@ def goes_round(who: str, steps: int) -> LoopFault:
 def kept_busy(seconds: float) -> LoopFault:
     """Threads wake the loop again and again."""
     return LoopFault(
-        f"its threads kept the loop busy for {seconds:g} s of real time",
+        f"was kept busy by threads for {seconds:g} s of real time",
         expected="that they come to rest",
         remedy="Threads have no virtual time: run the subject without them, or as a program of its own.",
     )
@@ -92,7 +95,7 @@ def task_failed(task: asyncio.Task[Any], error: BaseException) -> LoopFault:
     trace = error.__traceback__
     at = f" (at {_line(trace.tb_frame.f_code, trace.tb_lineno)})" if trace is not None else ""
     return LoopFault(
-        f"its task {name_of(task)!r} ended with {type(error).__name__}: {error}{at}",
+        f"saw the task {name_of(task)!r} end with {type(error).__name__}: {error}{at}",
         expected="that a task which nobody awaits handles its errors",
         remedy="Handle it in the task, or look at it in add_done_callback: else nobody would be told.",
         error=error,
@@ -102,18 +105,18 @@ def task_failed(task: asyncio.Task[Any], error: BaseException) -> LoopFault:
 def left_running(tasks: Iterable[asyncio.Task[Any]]) -> LoopFault:
     """An owner was closed, and tasks of it go on."""
     tasks = list(tasks)
-    which = "a task still runs" if len(tasks) == 1 else f"{len(tasks)} tasks still run"
+    which = "a task" if len(tasks) == 1 else f"{len(tasks)} tasks"
     return LoopFault(
-        f"{which} after close(): {named(tasks)}",
-        expected="that close() ends them",
+        f"left {which} running: {named(tasks)}",
+        expected="that it ends them",
         remedy="Cancel each of them in close(), and await it.",
     )
 
 
-def was_cancelled(verb: str) -> LoopFault:
+def was_cancelled() -> LoopFault:
     """A verb ended as cancelled, though nobody outside asked for that."""
     return LoopFault(
-        f"{verb} was cancelled by the subject itself",
+        "was cancelled by the subject itself",
         expected="an answer or a refusal",
         remedy="Handle CancelledError where the subject cancels what it awaits.",
     )
@@ -127,7 +130,7 @@ def reported(context: dict[str, Any]) -> LoopFault:
         return task_failed(task, error)
     what = f": {type(error).__name__}: {error}" if error is not None else ""
     return LoopFault(
-        f"{context.get('message') or 'an unhandled error in its event loop'}{what}",
+        f"saw an error that nobody handled: {context.get('message') or 'in the event loop'}{what}",
         expected="that callbacks handle their errors",
         remedy="Handle it in the callback: in production it would be a line in a log.",
         error=error,

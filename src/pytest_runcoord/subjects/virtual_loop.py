@@ -91,7 +91,7 @@ class VirtualLoop(LoopInterface):
         self.tasks[task] = self.turn + 1
         self._drive(task)
         if task.cancelled():
-            raise was_cancelled(verb)
+            raise was_cancelled()
         return task.result()
 
     def next_due(self) -> float | None:
@@ -209,7 +209,7 @@ class VirtualLoop(LoopInterface):
         task = getattr(getattr(handle, "_callback", None), "__self__", None)
         self._steps += 1
         if self._steps > MAX_STEPS_AT_ONCE:
-            who = f"its task {name_of(task)!r}" if isinstance(task, asyncio.Task) else repr(handle)
+            who = f"the task {name_of(task)!r}" if isinstance(task, asyncio.Task) else repr(handle)
             raise goes_round(who, MAX_STEPS_AT_ONCE)
         if isinstance(task, asyncio.Task) and self.tasks.get(task, self.turn) < self.turn:
             self._meanwhile()

@@ -218,7 +218,7 @@ class GuardedSession:
     def __getattr__(self, verb: str) -> Callable[..., Answer]:
         if verb.startswith("_"):
             raise AttributeError(verb)
-        method = getattr(self._session, verb, None)
+        method = self._calls.make(verb, lambda: getattr(self._session, verb, None))
         if not callable(method):
             problem = f"failed: the session has no method {verb!r}, though its capability is claimed"
             raise self._calls.fault(
@@ -290,12 +290,15 @@ class GuardedSession:
             found = self._timers(gave)
         except Nonsense as wrong:
             raise self._calls.fault("timers", wrong) from None
-        return found if self._coroutines is None else found + self._coroutine_timers(self._coroutines)
+        if self._coroutines is not None:
+            found += self._coroutine_timers(self._coroutines)
+        self._ticking = {id(each.inner): each for _, each in found}  # and no longer those that are gone
+        return [(name, timer) for name, timer in found]
 
-    def _timers(self, gave: Any) -> list[tuple[str, Timer]]:
+    def _timers(self, gave: Any) -> list[tuple[str, GuardedTimer]]:
         if not isinstance(gave, list | tuple):
             raise Nonsense(f"gave {shown(gave)}", "a list of pairs of a name and a timer")
-        found: list[tuple[str, Timer]] = []
+        found: list[tuple[str, GuardedTimer]] = []
         for each in gave:
             if not (isinstance(each, list | tuple) and len(each) == 2 and is_text(each[0])):
                 raise Nonsense(f"gave {shown(each)} in its list", "a pair of a name and a timer")
@@ -306,7 +309,7 @@ class GuardedSession:
             found.append((name, self._guarded(name, timer)))
         return found
 
-    def _coroutine_timers(self, coroutines: Coroutines) -> list[tuple[str, Timer]]:
+    def _coroutine_timers(self, coroutines: Coroutines) -> list[tuple[str, GuardedTimer]]:
         return [(name, self._guarded(name, timer)) for name, timer in coroutines.timers()]
 
     def _guarded(self, name: str, timer: Any) -> GuardedTimer:
@@ -324,7 +327,7 @@ class GuardedTimer:
     """A timer of a session."""
 
     def __init__(self, session: GuardedSession, calls: Calls, name: str, timer: Any) -> None:
-        self._session, self._calls, self._inner = session, calls, timer
+        self._session, self._calls, self.inner = session, calls, timer
         self._what = f"the timer {name!r}"
 
     def next_due(self) -> float | None:
@@ -332,7 +335,7 @@ class GuardedTimer:
         return due
 
     def _due(self) -> float | None:
-        due = self._inner.next_due()
+        due = self.inner.next_due()
         if due is None or (
             isinstance(due, int | float) and not isinstance(due, bool) and not math.isnan(due)
         ):
@@ -340,7 +343,7 @@ class GuardedTimer:
         raise Nonsense(f"is due at {shown(due)}", "a boottime in seconds, or None")
 
     def tick(self) -> None:
-        self._calls.make(self._what, lambda: self._session.driven(self._what, self._inner.tick()))
+        self._calls.make(self._what, lambda: self._session.driven(self._what, self.inner.tick()))
 
 
 def is_text(value: Any) -> bool:

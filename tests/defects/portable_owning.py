@@ -283,7 +283,7 @@ OWNING: list[Defect] = [
     Defect(
         "lease-length",
         "A lease is half as long as was asked for.",
-        "answer",
+        "refused",
         _half_of_it,
     ),
     Defect(
@@ -293,6 +293,14 @@ OWNING: list[Defect] = [
         _forgets_the_end_of_the_lease,
         name="never-ends",
         scenario="ends-by-itself",
+    ),
+    Defect(
+        "lease-length",
+        "Who asks by name for a run whose lease ran out is refused for ever.",
+        "claim",
+        _forgets_the_end_of_the_lease,
+        name="never-free",
+        scenario="free-after-its-end",
     ),
     Defect(
         "lease-length",

@@ -27,7 +27,7 @@ FOUND: dict[str, tuple[type[Queue], str, str]] = {
     "newest first": (Queue, "in-the-order-of-submission", "answer"),
     "no fence": (Queue, "completes-what-another-works-on", "stale-owner-refused"),
     "any length": (LeaseQueue, "senseless-lengths", "refused"),
-    "wall clock": (LeaseQueue, "the-clock-steps-forth", "answer"),
+    "wall clock": (LeaseQueue, "the-clock-steps-forth", "refused"),
 }
 
 

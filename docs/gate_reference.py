@@ -44,8 +44,11 @@ def hooks_page(page: PageMaker, table: TableMaker, members: Members) -> str:
         "## `pytest_runcoord.invariants.Invariant`",
         markdown(source.doc, paragraphs=True),
         *members(Invariant),
-        "An invariant reads what it is handed: entries of the history (`kind`, `actor`, `what`, `status`, `data`, "
-        "and three clocks) and snapshots ([subject](subject.md)); `self.world.instant()` is the moment.",
+        (
+            "An invariant reads what it is handed: entries of the history (`kind`, `actor`, `what`, "
+            "`status`, `data`, and three clocks) and snapshots ([subject](subject.md)); "
+            "`self.world.instant()` is the moment."
+        ),
     ]
     return page("Hooks", *parts)
 
@@ -56,9 +59,11 @@ def report_page(page: PageMaker, table: TableMaker) -> str:
     parts = [
         f"What `pytest --runcoord-json=FILE` writes, whole or not at all. {markdown(lead)}",
         markdown(rest, paragraphs=True),
-        f"The [schema]({SCHEMA_FILE}) is also what `runcoord schema --report` prints. With pytest-xdist the report "
-        "is that of the whole run; a run that is interrupted writes one too. "
-        "[Gate CI](../how-to/gate-ci.md#json) shows one.",
+        (
+            f"The [schema]({SCHEMA_FILE}) is also what `runcoord schema --report` prints. With pytest-xdist "
+            "the report is that of the whole run; a run that is interrupted writes one too. "
+            "[Gate CI](../how-to/gate-ci.md#json) shows one."
+        ),
     ]
     for name, says, rows in report_schema.described():
         title = name if name[0].isupper() else name.replace("_", "-")

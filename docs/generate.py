@@ -350,7 +350,8 @@ def plugin_page() -> str:
         "Each of a scenario's `tags` is a mark, for `-m`. It is registered as it is met, so "
         "`--strict-markers` has nothing against it.",
         "## Environment",
-        "The plugin reads no variable of its own; those of pytest (`PYTEST_ADDOPTS`, "
+        "The plugin reads no variable of its own. `GITHUB_ACTIONS` and `GITHUB_WORKSPACE` say whether and "
+        "for which folder failures are annotated; those of pytest (`PYTEST_ADDOPTS`, "
         "`PYTEST_DISABLE_PLUGIN_AUTOLOAD`, …) work as ever. While a scenario says `tz`, the variable "
         "`TZ` of the process has its value.",
         "While a scenario runs, the garbage collector waits longer than usual, and what the scenario left is "

@@ -48,6 +48,7 @@ class Gate:
 
     # --- before ---
 
+    @pytest.hookimpl(trylast=True)  # shown above what pytest itself says
     def pytest_report_header(self) -> str:
         return f"runcoord {version(self.config)}: {self.options.header()}"
 

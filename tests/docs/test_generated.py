@@ -92,7 +92,7 @@ def test_every_word_is_on_the_page_of_the_language() -> None:
         assert f"\n| `{name}` |" in page
 
 
-def test_the_plugin_itself_reads_no_variable_of_the_environment() -> None:
+def test_the_plugin_reads_no_variable_of_its_own_from_the_environment() -> None:
     package = ROOT / "src" / "pytest_runcoord"
     readers = [
         path.name
@@ -101,4 +101,8 @@ def test_the_plugin_itself_reads_no_variable_of_the_environment() -> None:
     ]
     # Words about time zones set TZ for a scenario and put it back; a simulated child gets a copy of it all.
     # The environments of owners are worn for the time of a verb. The tier real hands all of it on.
-    assert set(readers) == {"popen.py", "time.py", "environments.py", "checkouts.py"}
+    # A fault of the bite test takes the depth of a run away for a call. Annotations are for a job on GitHub.
+    assert set(readers) == {
+        *("popen.py", "time.py", "environments.py", "checkouts.py"),
+        *("commands.py", "options.py", "telling.py"),
+    }

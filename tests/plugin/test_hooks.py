@@ -236,7 +236,8 @@ def test_a_fault_of_ones_own_reaches_the_port_of_the_subject(write: Write, run: 
         (
             (
                 "def pytest_runcoord_words(registry):\n"
-                "    @registry.step('nap', group='runs', says='A nap.')\n    async def nap(world, step): ...\n"
+                "    @registry.step('nap', group='runs', says='A nap.')\n"
+                "    async def nap(world, step): ...\n"
             ),
             "*registers the step 'nap' with an async function or a generator (make it a plain one)",
         ),

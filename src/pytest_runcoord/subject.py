@@ -26,6 +26,7 @@ CAPABILITIES: dict[str, str] = {
     "claim-next": "hand out whichever run is next, in the order of their submission",
     "starting": "a claim and the beginning of the work are two steps, and only what began can be interrupted",
     "leases": "a claim holds for a length of time that can be chosen, and expires by itself",
+    "expiry": "a run whose lease ran out before its work began can be claimed by another, without a sweep",
     "renewal": "lengthen a lease that is held",
     "late-completion": "an owner whose lease ran out may complete a run that nobody took, and that is noted",
     "reacquire": "take an expired lease again, if nobody else did",

@@ -20,7 +20,7 @@ SETS: dict[str, tuple[str, ...]] = {
     "a list of runs": ("runs",),
     "a queue": SIMPLE,
     "a queue with starts": (*SIMPLE, "starting"),
-    "leases": (*SIMPLE, "starting", "leases", "renewal", "reacquire", "release"),
+    "leases": (*SIMPLE, "starting", "leases", "expiry", "renewal", "reacquire", "release"),
     "recovery": (*SIMPLE, *RECOVERS, "leases"),
     "stops": (*SIMPLE, "stop", "outcomes", "results", "errors", "keys", "retry"),
     "an outbox": (*SIMPLE, *RECOVERS, "starting", "outbox", "maintenance", "ports", "moments"),

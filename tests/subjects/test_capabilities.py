@@ -61,7 +61,16 @@ def test_an_argument_that_a_verb_takes_is_a_capability_of_its_own() -> None:
 
 
 def test_promises_join_what_the_methods_show() -> None:
-    assert ToySubject().capabilities == capabilities_of(ToySubject.session) | {"epochs", "owners"}
+    shown = capabilities_of(ToySubject.session)
+    assert ToySubject().capabilities == shown | {"epochs", "owners", "expiry"}
+
+
+def test_a_lease_frees_nothing_where_every_claim_begins_what_never_begins_again() -> None:
+    class Once(ToySubject):
+        promises = (*ToySubject.promises, "interruption")
+
+    assert "expiry" not in Once().capabilities
+    assert "leases" in Once().capabilities
 
 
 def test_a_subject_may_say_itself_what_it_can() -> None:

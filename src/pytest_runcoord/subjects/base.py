@@ -152,7 +152,10 @@ class SubjectBase:
             raise TypeError(
                 f"promises is the text {self.promises!r}; one promise is written ({self.promises!r},)"
             )
-        return capabilities_of(self.session) | frozenset(self.promises)
+        able = capabilities_of(self.session) | frozenset(self.promises)
+        # Where every claim is a beginning, and what began never begins again, a lease frees nothing.
+        frees = "leases" in able and ("starting" in able or "interruption" not in able)
+        return able | {"expiry"} if frees else able
 
     def open(self, owner: str, world: SubjectWorld) -> Session:
         """Start an incarnation. ``owner`` is unique to this start."""

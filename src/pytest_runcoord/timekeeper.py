@@ -154,7 +154,8 @@ class Timekeeper:
     def _tick(self, timed: Timed) -> None:
         self._ticks += 1
         if self._ticks > MAX_TICKS:
-            raise BoundReached(f"more than {MAX_TICKS} timer ticks")
+            last = f"{timed.name!r} of {timed.incarnation.owner}"
+            raise BoundReached(f"more than {MAX_TICKS} timer ticks, the last one of {last}")
         self.meanwhile()
         self._busy.append(timed.timer)
         try:

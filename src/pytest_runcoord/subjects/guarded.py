@@ -310,12 +310,13 @@ class GuardedSession:
         return found
 
     def _coroutine_timers(self, coroutines: Coroutines) -> list[tuple[str, GuardedTimer]]:
-        return [(name, self._guarded(name, timer)) for name, timer in coroutines.timers()]
+        return [(name, self._guarded(name, timer, ours=True)) for name, timer in coroutines.timers()]
 
-    def _guarded(self, name: str, timer: Any) -> GuardedTimer:
+    def _guarded(self, name: str, timer: Any, *, ours: bool = False) -> GuardedTimer:
         known = self._ticking.get(id(timer))
         if known is None:
-            known = self._ticking[id(timer)] = GuardedTimer(self, self._calls, name, timer)
+            kind = LoopTimer if ours else GuardedTimer
+            known = self._ticking[id(timer)] = kind(self, self._calls, name, timer)
         return known
 
     def counters(self) -> Counters | None:
@@ -344,6 +345,14 @@ class GuardedTimer:
 
     def tick(self) -> None:
         self._calls.make(self._what, lambda: self._session.driven(self._what, self.inner.tick()))
+
+
+class LoopTimer(GuardedTimer):
+    """The event loop of a session. It is the harness's own; what runs in it is the subject's."""
+
+    def next_due(self) -> float | None:
+        due: float | None = self.inner.next_due()
+        return due
 
 
 def is_text(value: Any) -> bool:

@@ -6,6 +6,7 @@ import asyncio
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,32 @@ def test_a_snapshot_may_be_a_coroutine() -> None:
 
     result = tried(LIFE, Subject())
     assert result.verdict is Verdict.PASSED, result.failure
+
+
+def test_coroutines_of_a_subject_that_reads_the_time_itself_see_that_of_the_world() -> None:
+    seen: list[float] = []
+
+    class Reads(AsyncToy):
+        async def put(self, job: str) -> None:
+            began = time.time(), time.monotonic(), self.now()
+            time.sleep(10)
+            async with asyncio.timeout(60):
+                await asyncio.wait_for(self.away(), 50)
+            seen.extend(now - before for now, before in zip(self.read(), began, strict=True))
+            self.toy.put(job)
+
+        async def away(self) -> None:
+            await asyncio.sleep(5)
+            seen.append(time.time() - self.now())
+
+        def read(self) -> tuple[float, float, float]:
+            return time.time(), time.monotonic(), self.now()
+
+    subject = with_toy(Reads)
+    subject.patches_time = True
+    result = tried("steps: [{open: w1}, {submit: {run: r1}}]", subject)
+    assert result.verdict is Verdict.PASSED, result.failure
+    assert seen == [0.0, 15.0, 15.0, 15.0]
 
 
 def test_scenarios_run_inside_of_a_test_that_is_asynchronous_itself() -> None:

@@ -19,8 +19,12 @@ from typing import Any
 from pytest_runcoord.fixtures import SEES_REAL_TIME
 from pytest_runcoord.subject import SubjectWorld
 
-REAL_WAITS = ("asyncio", "concurrent.futures", "multiprocessing", "selectors", "subprocess", "threading")
-"""Modules that wait for what happens in real time, and would give up at once if they saw another one."""
+REAL_WAITS = (
+    *("asyncio.base_events", "concurrent.futures", "multiprocessing", "selectors", "subprocess"),
+    "threading",
+)
+"""Modules that wait for what happens in real time, and would give up at once if they saw another one. Of
+asyncio the loops that a subject makes itself: coroutines that the harness drives see the world's time."""
 
 
 class PatchedTime:

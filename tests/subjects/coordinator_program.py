@@ -6,6 +6,7 @@ It shows that the protocol carries everything: its ports ask by lines what other
 from __future__ import annotations
 
 import json
+import math
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -156,6 +157,8 @@ class Program:
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:
         self.world.now = request["now"]
         verb, args = request["verb"], request["args"]
+        if isinstance(args.get("lease"), str):
+            args["lease"] = {"infinite": math.inf, "not-a-number": math.nan}[args["lease"]]
         given = [request["with"]] if "with" in request else []
         own = getattr(self, verb, None)
         try:

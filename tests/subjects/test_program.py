@@ -136,6 +136,22 @@ def test_an_owner_that_dies_again_and_again_leaves_nothing_open(tmp_path: Path) 
     assert open_files() == before
 
 
+def test_a_length_that_no_number_in_json_says_is_carried_as_a_word(tmp_path: Path) -> None:
+    subject = program(
+        tmp_path,
+        """
+        HELLO["capabilities"].append("leases")
+        def on_claim(request):
+            say({"id": request["id"], "refused": "invalid-request", "message": str(request["args"]["lease"])})
+        """,
+    )
+    body = "steps:\n  - open: gw1\n  - submit: r1\n  - claim: {run: r1, lease: LENGTH}\nheal: none\n"
+    for length, said in (("-90s", "-90.0"), ("infinite", "infinite"), ("not-a-number", "not-a-number")):
+        failed = run(subject, body.replace("LENGTH", length))
+        assert failed.failure is not None
+        assert failed.failure.seen == f"invalid-request: {said}"
+
+
 def test_time_passes_for_it_by_ticks_at_the_moments_that_it_named(tmp_path: Path) -> None:
     ticks = tmp_path / "ticks"
     subject = program(

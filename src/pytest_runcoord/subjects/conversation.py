@@ -29,7 +29,7 @@ from pytest_runcoord.subjects.program_errors import (
     written,
 )
 from pytest_runcoord.subjects.program_protocol import ANSWERS, HELLO, PROTOCOL, QUESTIONS, kind_of
-from pytest_runcoord.subjects.program_verbs import VERBS
+from pytest_runcoord.subjects.program_verbs import VERBS, carried
 from pytest_runcoord.subjects.shapes import Misfit, sentence
 from pytest_runcoord.world_errors import CannotBeReal
 from runcoord import DestinationRefused, EventKind
@@ -113,7 +113,7 @@ class Conversation:
         if unasked := self.child.unread():
             self._fail(verb, "wrote a line that nobody asked for", unasked, "Answer each request once.")
         self._id += 1
-        request = {"id": self._id, "verb": verb, "args": dict(args)}
+        request = {"id": self._id, "verb": verb, "args": carried(args)}
         if given:
             request["with"] = given[0]
         self._asking = verb

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from pytest_runcoord.subjects.base import CAPABILITY_METHODS
 from pytest_runcoord.subjects.program_protocol import MAX_NAMES, NOW, SNAPSHOT, VALUES
@@ -11,10 +13,11 @@ from pytest_runcoord.subjects.shapes import (
     ANY_TABLE,
     ANYTHING,
     COUNT,
-    SECONDS,
+    NUMBER,
     TEXT,
     Field,
     ListOf,
+    NumberOr,
     OrNull,
     Table,
     words,
@@ -22,6 +25,8 @@ from pytest_runcoord.subjects.shapes import (
 from runcoord import Outcome
 
 NO_ARGUMENTS = Table()
+SENSELESS = {"inf": "infinite", "-inf": "infinite", "nan": "not-a-number"}
+"""What a scenario may give as a length to be refused, and no number in JSON says."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +52,8 @@ BESIDE = {"claim": "runs", "look": "sqlite"}
 """Verbs that go with a capability though they do not make it up."""
 
 _RUN = Field("run", TEXT, "the run's id", True)
-_LEASE = Field("lease", SECONDS, "length of the lease; without it, the program's own")
+_LENGTH = NumberOr(NUMBER, words("a word", dict.fromkeys(SENSELESS.values())))
+_LEASE = Field("lease", _LENGTH, "length in seconds, also a senseless one; without it, the program's own")
 _REASON = Field("reason", TEXT, "why, in words")
 _ENDING = (
     Field("outcome", words("an outcome", Outcome), "how it ended", True),
@@ -165,3 +171,11 @@ def asked_of(capabilities: Iterable[str]) -> list[str]:
     """The verbs that a program with these capabilities is asked for."""
     able = {"", *capabilities}
     return [verb.name for verb in VERBS.values() if verb.capability in able]
+
+
+def carried(args: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments as a line can have them."""
+    return {
+        name: SENSELESS[repr(value)] if isinstance(value, float) and not math.isfinite(value) else value
+        for name, value in args.items()
+    }

@@ -145,6 +145,24 @@ class Either(Shape):
 
 
 @dataclass(frozen=True)
+class NumberOr(Shape):
+    """A number, or one of some words for what no number in JSON says."""
+
+    number: Plain
+    words: Word
+
+    @property
+    def says(self) -> str:  # type: ignore[override]  # of both
+        return f"{self.number.says}, or {self.words.says}"
+
+    def check(self, value: Any, at: str) -> None:
+        (self.words if isinstance(value, str) else self.number).check(value, at)
+
+    def schema(self) -> dict[str, Any]:
+        return {"anyOf": [self.number.schema(), self.words.schema()]}
+
+
+@dataclass(frozen=True)
 class ListOf(Shape):
     """A list."""
 

@@ -64,6 +64,34 @@ def test_scenarios_run_inside_of_a_test_that_is_asynchronous_itself() -> None:
     assert asyncio.run(around()) is Verdict.PASSED
 
 
+def test_scenarios_run_in_any_thread() -> None:
+    verdicts: list[Verdict] = []
+    thread = threading.Thread(
+        target=lambda: verdicts.append(tried(HELD + "  - advance: 90s\n", AsyncToySubject()).verdict)
+    )
+    thread.start()
+    thread.join()
+    assert verdicts == [Verdict.PASSED]
+
+
+def test_a_subject_without_coroutines_has_no_loop() -> None:
+    code = (
+        "import sys\n"
+        "from subjects.trying import LIFE, tried\n"
+        "assert tried(LIFE).verdict.value == 'passed'\n"
+        "print('pytest_runcoord.subjects.virtual_loop' in sys.modules)"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", code],
+        env={"PYTHONPATH": str(Path(__file__).parents[1]), "PATH": ""},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    assert ran.stdout == "False\n"
+
+
 def test_two_hundred_scenarios_leave_no_descriptor_and_no_thread_behind() -> None:
     class Threaded(AsyncToy):
         async def put(self, job: str) -> None:

@@ -42,6 +42,7 @@ class ThreadResults:
     """For the sets: threads look at them when they bring something."""
 
     def __init__(self) -> None:
+        self._driver = threading.current_thread()
         self._before = frozenset(threading.enumerate())
         self._woken = threading.Event()
         self._certain: WeakSet[asyncio.Future[Any]] = WeakSet()
@@ -57,7 +58,7 @@ class ThreadResults:
     def wake(self) -> None:
         """Something was brought to the loop; called in the thread that brings it."""
         thread = threading.current_thread()
-        if thread is threading.main_thread():
+        if thread is self._driver:
             self._woken.set()
             return
         with self._lock:

@@ -7,6 +7,7 @@ from types import ModuleType
 
 from source_text import constants, markdown
 
+from pytest_runcoord.probed_ports import FAULTS
 from pytest_runcoord.subjects import conversation, lines, program_protocol
 from pytest_runcoord.subjects.program_protocol import (
     ANSWERS,
@@ -18,6 +19,7 @@ from pytest_runcoord.subjects.program_protocol import (
     IN_PROCESS,
     MESSAGE,
     NOW,
+    OWN,
     PROTOCOL,
     QUESTIONS,
     RUN_SEEN,
@@ -184,6 +186,11 @@ def _verbs(table: TableMaker) -> Iterator[str]:
         for verb in VERBS.values()
     ]
     yield table(("Verb", "Capability", "Asks to", "`with`", "Gives"), rows)
+    yield (
+        "A step of the [project's own](../how-to/extend-the-harness.md) may ask for any verb that begins "
+        f"with `{OWN}`, with arguments of its own. Capabilities, refusals and values of a project's own begin "
+        f"with `{OWN}` too."
+    )
     yield "### Arguments"
     yield table(("Verb", "Argument", "Meaning", "Value"), _arguments())
 
@@ -246,6 +253,9 @@ def _questions(table: TableMaker) -> Iterator[str]:
             yield "The names are those of the [scenario language](scenario-language.md#moments)."
         if each.name == "fault":
             yield f"Calls: {', '.join(f'`{call}`' for call in CALLS)}."
+            rows = [[f"`{fault}`", says] for fault, says in FAULTS.items()]
+            yield "What may happen, beside faults of a project's own:"
+            yield table(("Fault", "Meaning"), rows)
 
 
 def _bounds(table: TableMaker, *modules: ModuleType) -> str:

@@ -9,13 +9,15 @@ from pathlib import Path
 import pytest
 
 from pytest_runcoord.runner import run_variant
-from pytest_runcoord.scenario import Scenario, load_text, variants
+from pytest_runcoord.scenario import Scenario, Step, load_text, variants
 from pytest_runcoord.subject import Snapshot, SubjectWorld
 from pytest_runcoord.subjects.program import ProgramSubject, program_subject
 from pytest_runcoord.verbs import default_registry
+from pytest_runcoord.verbs.asking import ask
 from pytest_runcoord.verdict import RunResult, Verdict
+from pytest_runcoord.world import World
 from source_tree import ROOT
-from subjects.programs import program, run
+from subjects.programs import HEAD, program, run
 
 pytestmark = pytest.mark.real
 
@@ -262,6 +264,37 @@ def test_an_id_of_the_scenario_is_to_be_had(tmp_path: Path) -> None:
     )
     body = "steps:\n  - open: gw1\n  - submit: {run: r7, made_id: true}\nexpect:\n  - run: r7\nheal: none\n"
     assert passes(run(subject, body))
+
+
+def test_a_word_of_a_project_asks_for_a_verb_of_its_own(tmp_path: Path) -> None:
+    registry = default_registry().copy()
+    registry.capability("x_order", says="put runs first")
+
+    @registry.step(
+        "hurry", group="runs", says="A run comes first.", capability="x_order", options=("refused",)
+    )
+    def hurry(world: World, step: Step) -> None:
+        world.answers["hurry"] = ask(world, step, "x_hurry", {"run": "r1"})
+
+    subject = program(
+        tmp_path,
+        """
+        HELLO["capabilities"] += ["x_order", "reports"]
+        def on_x_hurry(request):
+            answer(request, x_place=1, run=request["args"]["run"])
+        """,
+    )
+    body = """
+steps:
+  - open: gw1
+  - hurry
+  - expect: [{answer: {of: hurry, has: {x_place: 1}}}]
+heal: none
+"""
+    [scenario] = load_text(HEAD + body, registry, "own.runcoord.yaml").scenarios
+    assert isinstance(scenario, Scenario), scenario.error
+    [variant] = variants(scenario)
+    assert passes(run_variant(scenario, variant, subject=subject))
 
 
 def test_a_pause_stops_the_process_and_a_resume_lets_it_go_on(tmp_path: Path) -> None:

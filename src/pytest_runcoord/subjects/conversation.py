@@ -29,7 +29,7 @@ from pytest_runcoord.subjects.program_errors import (
     written,
 )
 from pytest_runcoord.subjects.program_protocol import ANSWERS, HELLO, PROTOCOL, QUESTIONS, kind_of
-from pytest_runcoord.subjects.program_verbs import VERBS, carried
+from pytest_runcoord.subjects.program_verbs import carried, verb_named
 from pytest_runcoord.subjects.shapes import Misfit, sentence
 from pytest_runcoord.world_errors import CannotBeReal
 from runcoord import DestinationRefused, EventKind
@@ -157,7 +157,9 @@ class Conversation:
             happened, details = line.get("happened", "no"), line.get("details", {})
             raise ProgramRefusal(line["refused"], line.get("message", ""), happened, details)
         values: dict[str, Any] = line["ok"]
-        self._check(verb, line, lambda: VERBS[verb].answer.check(values, "'ok'"))
+        known = verb_named(verb)
+        assert known is not None
+        self._check(verb, line, lambda: known.answer.check(values, "'ok'"))
         return values
 
     # --- its questions ---

@@ -18,7 +18,7 @@ from pytest_runcoord.subject import Answer, EventSeen, RunSeen, Snapshot, Subjec
 from pytest_runcoord.subjects.conversation import Command, Conversation
 from pytest_runcoord.subjects.program_errors import ProgramFault, ProgramRefusal
 from pytest_runcoord.subjects.program_protocol import SENDING, capabilities
-from pytest_runcoord.subjects.program_verbs import VERBS
+from pytest_runcoord.subjects.program_verbs import OWN_VERB, verb_named
 from runcoord.ports import Counters, Deadline
 
 PREFIX = "program:"
@@ -168,10 +168,11 @@ class ProgramSession:
         self._count()
 
     def __getattr__(self, name: str) -> Callable[..., Answer]:
-        verb = VERBS.get(name)
-        if verb is None or not verb.capability:
+        verb = verb_named(name)
+        if verb is None or not (verb.capability or verb is OWN_VERB):
             raise AttributeError(f"a program has no verb {name!r}")
-        return partial(self._ask, name) if verb.capability in self._able else _nothing
+        asked = verb is OWN_VERB or verb.capability in self._able
+        return partial(self._ask, name) if asked else _nothing
 
     def _ask(self, verb: str, *given: Any, **args: Any) -> Answer:
         try:

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_runcoord.moments import MOMENTS, TRANSACTIONS
-from pytest_runcoord.probed_ports import FAULTS
 from pytest_runcoord.subject import CAPABILITIES
 from pytest_runcoord.subjects.shapes import (
     ANY_TABLE,
@@ -34,6 +33,9 @@ from runcoord.errors import process_error_codes, refusal_codes, store_error_code
 
 PROTOCOL = 1
 """The version of the protocol, in the hello."""
+
+OWN = "x_"
+"""How the names begin that a project gives to values, verbs, capabilities and refusals of its own."""
 
 MAX_TIMERS = 16
 """Timers of one program."""
@@ -124,10 +126,10 @@ VALUES = Table(
     ),
     Field("digest", FLAG, "a sweep: it told the operator which events are held"),
     Field("unfinished", FLAG, "a sweep or delivery: it stopped at its bound, and more is to be done"),
-    own="x_",
+    own=OWN,
     defined="values",
 )
-"""What an answer may say. Names that begin with ``x_`` are the program's own."""
+"""What an answer may say, beside values of the program's own."""
 
 RUN_SEEN = Table(
     Field("run_id", TEXT, "its id", True),
@@ -177,7 +179,7 @@ HELLO = Table(
     Field("version", TEXT, "which revision of it this is"),
     Field(
         "capabilities",
-        ListOf(words("a capability that a program can have", capabilities()), MAX_NAMES),
+        ListOf(words("a capability that a program can have", capabilities(), OWN), MAX_NAMES),
         "what it can be asked for",
         True,
     ),
@@ -197,7 +199,7 @@ ANSWERS: Mapping[str, Table] = {
     "ok": Table(_ID, Field("ok", ANY_TABLE, "what the verb gives", True), _DUE, _ROWS),
     "refused": Table(
         _ID,
-        Field("refused", words("a refusal", REFUSALS), "why, as scenarios name it", True),
+        Field("refused", words("a refusal", REFUSALS, OWN), "why, as scenarios name it", True),
         Field("message", TEXT, "the same in words"),
         Field("details", DETAILS, "the values that were in the way, by name: what `answer` can be asked for"),
         Field("happened", words("no or maybe", ("no", "maybe")), "whether anything was changed; else `no`"),
@@ -282,9 +284,7 @@ QUESTIONS: Mapping[str, Question] = {
             ),
             (
                 Table(
-                    Field(
-                        "fault", OrNull(words("a fault", FAULTS)), "what happens to the call, or null", True
-                    ),
+                    Field("fault", OrNull(TEXT), "what happens to the call; null: nothing", True),
                     _NOW,
                 ),
             ),

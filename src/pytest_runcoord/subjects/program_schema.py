@@ -16,7 +16,7 @@ from pytest_runcoord.subjects.program_protocol import (
     RUN_SEEN,
     VALUES,
 )
-from pytest_runcoord.subjects.program_verbs import VERBS, request_of
+from pytest_runcoord.subjects.program_verbs import OWN_VERB, VERBS, request_of
 from pytest_runcoord.subjects.shapes import Table
 
 PARTS = (NOW, DEADLINE, VALUES, RUN_SEEN, EVENT_SEEN, MESSAGE)
@@ -29,6 +29,7 @@ def lines_schema() -> dict[str, Any]:
     verb gives as ``ok:VERB``; the whole schema fits any line of either side."""
     lines: dict[str, Table] = {"hello": HELLO}
     lines |= {f"request:{verb.name}": request_of(verb) for verb in VERBS.values()}
+    lines["request:own"] = request_of(OWN_VERB)
     lines |= {f"answer:{kind}": table for kind, table in ANSWERS.items()}
     lines |= {f"question:{each.name}": each.line for each in QUESTIONS.values()}
     for each in QUESTIONS.values():

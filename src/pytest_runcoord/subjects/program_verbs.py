@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_runcoord.subjects.base import CAPABILITY_METHODS
-from pytest_runcoord.subjects.program_protocol import MAX_NAMES, NOW, SNAPSHOT, VALUES
+from pytest_runcoord.subjects.program_protocol import MAX_NAMES, NOW, OWN, SNAPSHOT, VALUES
 from pytest_runcoord.subjects.shapes import (
     ANY_TABLE,
     ANYTHING,
@@ -155,6 +155,15 @@ VERBS: Mapping[str, Verb] = {each.name: each for each in (*_ALWAYS, *_RUNS, *_SW
 """In the order of the reference page."""
 
 
+OWN_VERB = Verb(f"{OWN}…", "What a step of the project's own asks for.")
+"""Stands for every verb of a project's own words."""
+
+
+def verb_named(name: str) -> Verb | None:
+    """The verb of this name; ``None`` where there is none."""
+    return OWN_VERB if name.startswith(OWN) else VERBS.get(name)
+
+
 def request_of(verb: Verb) -> Table:
     """The line that asks for a verb."""
     fields = [
@@ -162,7 +171,13 @@ def request_of(verb: Verb) -> Table:
         Field("verb", words("a verb", [verb.name]), "what is asked for", True),
         Field("args", verb.arguments, "the arguments; what the scenario leaves out is left out", True),
     ]
-    if verb.holds:
+    if verb is OWN_VERB:
+        fields[1:] = [
+            Field("verb", words("a verb", [], OWN), "what is asked for", True),
+            Field("args", ANY_TABLE, "the arguments", True),
+            Field("with", ANYTHING, "the handle that it is about, if it is about one"),
+        ]
+    elif verb.holds:
         fields.append(Field("with", ANYTHING, f"the handle of the {verb.holds}, as it was given", True))
     return Table(*fields, Field("now", NOW, "what time it is", True))
 

@@ -88,11 +88,12 @@ class Constant(Shape):
 
 @dataclass(frozen=True)
 class Word(Shape):
-    """One of some words."""
+    """One of some words, or one that begins with ``own``, if that is given."""
 
     words: tuple[str, ...]
     what: str
     """What such a word is, as in "a moment"."""
+    own: str = ""
 
     @property
     def says(self) -> str:  # type: ignore[override]  # of the words
@@ -101,11 +102,15 @@ class Word(Shape):
         return f"{', '.join(self.words[:-1])} or {self.words[-1]}" if self.words[1:] else self.words[0]
 
     def check(self, value: Any, at: str) -> None:
-        if not isinstance(value, str) or value not in self.words:
+        if not isinstance(value, str) or not (value in self.words or self._is_own(value)):
             raise self.misfit(value, at, sentence(did_you_mean(str(value), self.words)))
 
+    def _is_own(self, word: str) -> bool:
+        return bool(self.own) and word.startswith(self.own)
+
     def schema(self) -> dict[str, Any]:
-        return {"enum": list(self.words)}
+        known = {"enum": list(self.words)}
+        return {"anyOf": [known, {"type": "string", "pattern": f"^{self.own}"}]} if self.own else known
 
 
 @dataclass(frozen=True)
@@ -275,9 +280,9 @@ def shown(value: Any) -> str:
     return text if len(text) <= MAX_SHOWN else text[: MAX_SHOWN - 3] + "..."
 
 
-def words(what: str, known: Iterable[str]) -> Word:
-    """One of these words."""
-    return Word(tuple(known), what)
+def words(what: str, known: Iterable[str], own: str = "") -> Word:
+    """One of these words, or one that begins with ``own``."""
+    return Word(tuple(known), what, own)
 
 
 ANYTHING = Shape()

@@ -188,8 +188,8 @@ def _verbs(table: TableMaker) -> Iterator[str]:
     yield table(("Verb", "Capability", "Asks to", "`with`", "Gives"), rows)
     yield (
         "A step of the [project's own](../how-to/extend-the-harness.md) may ask for any verb that begins "
-        f"with `{OWN}`, with arguments of its own. Capabilities, refusals and values of a project's own begin "
-        f"with `{OWN}` too."
+        f"with `{OWN}`, with arguments of its own. Capabilities, refusals and values of a project's own "
+        f"begin with `{OWN}` too."
     )
     yield "### Arguments"
     yield table(("Verb", "Argument", "Meaning", "Value"), _arguments())

@@ -48,7 +48,7 @@ def test_a_toothless_suite_fails_for_each_fault_that_it_lets_pass(run: Run, writ
     result.assert_outcomes(failed=2, deselected=len(FAULTS) - 1)
     result.stdout.fnmatch_lines(
         [
-            "no scenario gave it occasion: 1 variant tried, and none met the fault",
+            "no scenario gave it occasion: none that runs on this subject uses any of: result",
             "  the fault:    The result with which a run ends is not kept.",
             "  expected:     one of these turns red: result-kept",
             "  what to do:   Write a scenario in which it would show (complete)*",
@@ -169,6 +169,30 @@ def test_without_scenarios_several_processes_are_not_green_either(run_apart: Run
 def test_a_minimum_that_is_met_is_no_hindrance(run: Run) -> None:
     run("--runcoord-bite", "-k", "result-dropped", "--runcoord-require", "1").assert_outcomes(
         passed=1, deselected=len(FAULTS)
+    )
+
+
+def test_a_coordinator_of_somebody_else_is_tried_at_the_same_boundary(run: Run, write: Write) -> None:
+    write(
+        "taken.runcoord.yaml",
+        "runcoord: 1\nscenario: taken\nsays: A job that is taken is not given to another worker.\nsteps:\n"
+        "  - open: w1\n  - open: w2\n  - submit: {run: r1, by: w1}\n  - claim: {run: r1, by: w1}\n"
+        "  - claim: {run: r1, by: w2, may_refuse: true}\n",
+    )
+    result = run(
+        "--runcoord-bite",
+        "--runcoord-subject",
+        "subjects.toy:ToySubject",
+        "-k",
+        "lease-stolen or stop-ignored",
+    )
+    result.assert_outcomes(passed=1, skipped=1, deselected=len(FAULTS) - 1)
+    result.stdout.fnmatch_lines(
+        [
+            "skipped  stop-ignored *toy lacks stop",
+            "red      live-lease-stolen  live-lease-kept  taken.runcoord.yaml:9",
+            "2 boundary faults: 1 red, 1 skipped in *s",
+        ]
     )
 
 

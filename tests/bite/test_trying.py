@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import ClassVar
 
-from bite.scenarios_tried import BLIND_TO_RENEWALS, FOR_RENEWALS, TOOTHLESS, named, shipped, trials_of
+from bite.scenarios_tried import (
+    BLIND_TO_RENEWALS,
+    FOR_RENEWALS,
+    TOOTHLESS,
+    named,
+    shipped,
+    shipped_trials,
+    trials_of,
+)
 from pytest_runcoord.bite import Asked, Boundary, BoundaryFault, fault
 from pytest_runcoord.bite.choosing import for_fault
+from pytest_runcoord.bite.faults import FAULTS
 from pytest_runcoord.bite.trying import Bitten
 from pytest_runcoord.reference import Reference
 from pytest_runcoord.subject import Answer, Subject
@@ -41,7 +51,7 @@ def test_a_fault_that_is_met_and_seen_by_nobody_is_green_and_says_who_met_it() -
     assert bite.verdict is Bitten.GREEN
     assert bite.reason.startswith("the gate stays green: 1 variant met the fault")
     assert bite.met == ["tried2.runcoord.yaml::tried::default"]
-    assert bite.tried == bite.of == 2
+    assert bite.tried == bite.of == 1, "the other one renews nothing"
 
 
 def test_a_fault_that_no_scenario_meets_is_not_called_green() -> None:
@@ -125,7 +135,8 @@ def test_a_fault_that_does_not_count_what_it_meets_can_be_red() -> None:
 
 def test_progress_is_told_after_each_variant_that_stays_green() -> None:
     told: list[int] = []
-    trials_of(TOOTHLESS, TOOTHLESS, BLIND_TO_RENEWALS).bite(LATE, lambda bite: told.append(bite.tried))
+    three = trials_of(*[BLIND_TO_RENEWALS] * 3)
+    three.bite(LATE, lambda bite: told.append(bite.tried))
     assert told == [1, 2, 3]
 
 
@@ -137,6 +148,31 @@ def test_variants_with_the_words_of_a_fault_come_first_and_only_those_that_can_r
     assert len(chosen) < len(shipped())
     firsts = [each.another for each in chosen]
     assert firsts == sorted(firsts), "other variants of a scenario come after the first ones of all"
+
+
+def test_a_scenario_without_any_word_in_which_a_fault_shows_is_not_tried() -> None:
+    asks = fault("asks", "It asks.", Boundary, shows_in="renew reacquire", caught_by="run")
+    bite = trials_of(TOOTHLESS, FOR_RENEWALS).bite(asks)
+    assert (bite.verdict, bite.tried, bite.of) == (Bitten.NEVER_MET, 1, 1)
+    none = trials_of(TOOTHLESS).bite(asks)
+    assert (none.verdict, none.tried) == (Bitten.NEVER_MET, 0)
+    assert none.reason.endswith("none that runs on this subject uses any of: reacquire, renew")
+
+
+def test_a_scenario_with_words_of_somebody_else_is_tried_whatever_they_are() -> None:
+    [shipped_one] = trials_of(TOOTHLESS).candidates
+    own = replace(shipped_one, own=True)
+    asks = fault("asks", "It asks.", Boundary, shows_in="renew", caught_by="run")
+    assert for_fault(asks, Reference.capabilities, [shipped_one, own]) == [own]
+
+
+def test_no_shipped_scenario_that_meets_a_fault_lacks_the_words_that_it_shows_in() -> None:
+    """A sample: those that the fault would be tried on first, were any scenario possible."""
+    for each in FAULTS[::6]:
+        anywhere = replace(each, shows_in=frozenset())
+        for candidate in for_fault(anywhere, Reference.capabilities, shipped())[:12]:
+            _, met = shipped_trials().with_fault(candidate, each)
+            assert not (met and each.shows_in and not each.shows_in & candidate.words), candidate.name
 
 
 def test_only_the_tier_in_this_process_is_tried() -> None:

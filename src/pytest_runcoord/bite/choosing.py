@@ -8,6 +8,7 @@ from typing import Any
 
 from pytest_runcoord.bite.fault import BoundaryFault
 from pytest_runcoord.scenario import Clause, Scenario, Step, Variant
+from pytest_runcoord.verbs import default_registry
 
 LONGEST_WORD = 40
 """Characters of a text that may be a word of the language: a refusal, a moment, a choice."""
@@ -25,6 +26,8 @@ class Candidate:
     """Words of the scenario: steps, expectations, ``given``, refusals that are expected, moments."""
     steps: int
     """How many, with those inside of others."""
+    own: bool
+    """Whether it uses words that do not come with runcoord."""
     another: int
     """How many variants of the same scenario came before."""
 
@@ -39,6 +42,7 @@ def candidates(collected: Iterable[tuple[Scenario, Variant, str]]) -> list[Candi
     ``sim`` is left out."""
     found: list[Candidate] = []
     before: dict[tuple[str, str], int] = {}
+    shipped = default_registry().steps
     words_of: dict[tuple[str, str], frozenset[str]] = {}
     for scenario, variant, shown_as in collected:
         if variant.choices.get("tier", "sim") != "sim":
@@ -47,15 +51,19 @@ def candidates(collected: Iterable[tuple[Scenario, Variant, str]]) -> list[Candi
         if key not in words_of:
             words_of[key] = words_in(scenario)
         another = before[key] = before.get(key, -1) + 1
-        steps = sum(isinstance(each, Step) for each in _clauses(scenario.steps))
-        found.append(Candidate(scenario, variant, shown_as, words_of[key], steps, another))
+        steps = [each for each in _clauses(scenario.steps) if isinstance(each, Step)]
+        own = any(each.name not in shipped for each in steps)
+        found.append(Candidate(scenario, variant, shown_as, words_of[key], len(steps), own, another))
     return found
 
 
 def for_fault(fault: BoundaryFault, able: frozenset[str], found: Iterable[Candidate]) -> list[Candidate]:
-    """The variants that can be run on a subject with these capabilities, likeliest first: those with most of
-    the words of the fault, the first variants of scenarios before others, short ones before long ones."""
+    """The variants that can be run on a subject with these capabilities and may meet the fault, likeliest
+    first: those with most of its words, the first variants of scenarios before others, short ones before
+    long ones. What a project's own words do is not known, so where they are used anything may be met."""
     possible = [each for each in found if frozenset(each.scenario.needs) <= able]
+    if fault.shows_in:
+        possible = [each for each in possible if each.own or fault.shows_in & each.words]
 
     def unlikely(each: Candidate) -> tuple[int, int, int]:
         met = len(fault.words & each.words) + len(fault.needs & frozenset(each.scenario.needs))

@@ -27,6 +27,8 @@ class BoundaryFault:
     """Where the like was seen, as in scenarios."""
     words: frozenset[str] = frozenset()
     """Words of scenarios that are likeliest to show it: steps, expectations, ``given`` and refusals."""
+    shows_in: frozenset[str] = frozenset()
+    """Words of which a scenario has at least one where it can meet the fault; empty: any scenario may."""
     caught_by: tuple[str, ...] = ()
     """What is to turn red on it: ids of invariants, words of expectations, ``refused``."""
 
@@ -38,11 +40,12 @@ def fault(
     *,
     needs: str = "",
     words: str = "",
+    shows_in: str = "",
     caught_by: str,
     origin: str = "",
 ) -> BoundaryFault:
     """A fault that a :class:`~pytest_runcoord.bite.boundary.Boundary` makes; a new one for each variant.
-    ``needs``, ``words`` and ``caught_by`` are words with blanks between them."""
+    ``needs``, ``words``, ``shows_in`` and ``caught_by`` are words with blanks between them."""
 
     def wrap(subject: Subject) -> Subject:
         from pytest_runcoord.bite.boundary import FaultySubject
@@ -56,5 +59,6 @@ def fault(
         wrap,
         origin,
         frozenset(words.split()),
+        frozenset(shows_in.split()),
         tuple(caught_by.split()),
     )

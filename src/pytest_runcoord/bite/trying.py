@@ -189,7 +189,9 @@ def _why_not(bite: Bite) -> tuple[Bitten, str]:
     late = "" if bite.tried == bite.of else f"; {bite.of - bite.tried} were not tried in {MOST_SECONDS:g} s"
     broke = f"; in {len(bite.broke)} the subject failed on it, which says nothing" if bite.broke else ""
     if not bite.of:
-        return Bitten.NO_GREEN_VARIANT, "no collected variant can be run on this subject"
+        words = ", ".join(sorted(bite.fault.shows_in))
+        why = f"none that runs on this subject uses any of: {words}" if words else "none runs on this subject"
+        return Bitten.NEVER_MET, f"no scenario gave it occasion: {why}"
     if bite.met:
         met = _variants(len(bite.met))
         return Bitten.GREEN, f"the gate stays green: {met} met the fault, and none turned red{broke}{late}"

@@ -73,6 +73,7 @@ FAULTS: tuple[BoundaryFault, ...] = (
         _GateOpen,
         needs="supervision",
         words="supervise depth-exceeded env",
+        shows_in="supervise",
         caught_by="depth-closed",
     ),
     fault(
@@ -81,6 +82,7 @@ FAULTS: tuple[BoundaryFault, ...] = (
         _GitLeftBare,
         needs="supervision",
         words="supervise git settle interrupt git_status",
+        shows_in="supervise",
         caught_by="caller-git-usable",
     ),
 )

@@ -192,6 +192,7 @@ FAULTS: tuple[BoundaryFault, ...] = (
         _Touched,
         needs="import",
         words="folder import",
+        shows_in="import",
         caught_by="source-untouched",
     ),
     fault(
@@ -200,6 +201,7 @@ FAULTS: tuple[BoundaryFault, ...] = (
         _ThroughLinks,
         needs="import",
         words="folder link import",
+        shows_in="import",
         caught_by="inside-the-root",
     ),
     fault(
@@ -208,6 +210,7 @@ FAULTS: tuple[BoundaryFault, ...] = (
         _Unredacted,
         needs="import",
         words="folder import secrets",
+        shows_in="import",
         caught_by="bounded-and-clean",
     ),
     fault(
@@ -216,6 +219,7 @@ FAULTS: tuple[BoundaryFault, ...] = (
         _BadInSilence,
         needs="import",
         words="folder import import_report",
+        shows_in="import",
         caught_by="no-silent-zero",
     ),
     fault(
@@ -224,6 +228,7 @@ FAULTS: tuple[BoundaryFault, ...] = (
         _ChangesOthers,
         needs="import",
         words="folder import submit",
+        shows_in="import",
         caught_by="import-only-adds",
     ),
     fault(

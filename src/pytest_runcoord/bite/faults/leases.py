@@ -214,13 +214,14 @@ class _OpeningWrites(Boundary):
         return every_run(seen, lambda run: {"progress": self.noted})
 
 
-def _stale(name: str, what: str, boundary: type[Boundary], needs: str) -> BoundaryFault:
+def _stale(name: str, what: str, boundary: type[_StaleWrite], needs: str) -> BoundaryFault:
     return fault(
         f"stale-{name}-accepted",
         f"{what} by an owner that lost the run to another one is accepted, and lands.",
         boundary,
         needs=f"runs {needs}",
-        words=f"{name} lease-lost claim advance",
+        words=f"{' '.join(sorted(boundary.verbs))} lease-lost claim advance",
+        shows_in=" ".join(sorted(boundary.verbs)),
         caught_by="stale-owner-refused refused",
         origin="etcd#11456",
     )
@@ -237,6 +238,7 @@ FAULTS: tuple[BoundaryFault, ...] = (
         _StolenLive,
         needs="runs",
         words="claim lease-held",
+        shows_in="claim",
         caught_by="live-lease-kept",
     ),
     fault(
@@ -245,6 +247,7 @@ FAULTS: tuple[BoundaryFault, ...] = (
         _StolenFinished,
         needs="runs",
         words="claim already-finished",
+        shows_in="claim",
         caught_by="one-outcome",
     ),
     fault(
@@ -277,6 +280,7 @@ FAULTS: tuple[BoundaryFault, ...] = (
         _LateRenewal,
         needs="renewal",
         words="renew lease-expired",
+        shows_in="renew",
         caught_by="refused",
     ),
     fault(
@@ -285,6 +289,7 @@ FAULTS: tuple[BoundaryFault, ...] = (
         _NotTold,
         needs="executor",
         words="effect finish hold pause stall",
+        shows_in="execute execute_next",
         caught_by="owner-told",
     ),
     fault(

@@ -180,6 +180,7 @@ FAULTS: tuple[BoundaryFault, ...] = (
         _SentAgain,
         needs="outbox",
         words="deliver delivered recover",
+        shows_in="destinations",
         caught_by="acknowledged-stays",
     ),
     fault(
@@ -188,6 +189,7 @@ FAULTS: tuple[BoundaryFault, ...] = (
         _TakenForAccepted,
         needs="outbox",
         words="deliver destination event",
+        shows_in="destinations",
         caught_by="delivered-to-someone",
     ),
     fault(
@@ -196,6 +198,7 @@ FAULTS: tuple[BoundaryFault, ...] = (
         _Lost,
         needs="outbox",
         words="deliver delivered",
+        shows_in="destinations",
         caught_by="delivered-to-someone",
     ),
     fault(
@@ -204,6 +207,7 @@ FAULTS: tuple[BoundaryFault, ...] = (
         _CopiesDiffer,
         needs="outbox",
         words="deliver destination crash after-send",
+        shows_in="destinations",
         caught_by="same-event-same-bytes",
     ),
     fault(
@@ -212,6 +216,7 @@ FAULTS: tuple[BoundaryFault, ...] = (
         _TriedAgain,
         needs="outbox replay",
         words="deliver destination event",
+        shows_in="destinations",
         caught_by="replay event events delivered",
     ),
     fault(
@@ -219,7 +224,8 @@ FAULTS: tuple[BoundaryFault, ...] = (
         "A destination that fails keeps events from others.",
         _OneBlocksAll,
         needs="outbox",
-        words="deliver destination delivered",
+        words="deliver destinations down postponed refuses backlog many",
+        shows_in="destinations",
         caught_by="answer delivered event events one-bad-apple",
     ),
     fault(
@@ -236,6 +242,7 @@ FAULTS: tuple[BoundaryFault, ...] = (
         _StaleAnswer,
         needs="attempts",
         words="acknowledge dispatch stale-delivery",
+        shows_in="acknowledge postpone refuse",
         caught_by="refused",
     ),
     fault(
@@ -244,6 +251,7 @@ FAULTS: tuple[BoundaryFault, ...] = (
         _Miscounted,
         needs="groups event-bodies",
         words="submit complete event group group_size",
+        shows_in="group",
         caught_by="group-adds-up",
     ),
     fault(
@@ -252,6 +260,7 @@ FAULTS: tuple[BoundaryFault, ...] = (
         _OperatorNotTold,
         needs="digests recovery",
         words="recover settings event delivered",
+        shows_in="operator",
         caught_by="held-is-told",
     ),
 )

@@ -262,6 +262,7 @@ def _audited() -> Iterator[BoundaryFault]:
         _Unaudited,
         needs="processes recovery ports",
         words="spawn crash recover signals",
+        shows_in="spawn record_process supervise tear_down",
         caught_by="audit-before-signal",
     )
     yield fault(
@@ -270,6 +271,7 @@ def _audited() -> Iterator[BoundaryFault]:
         _ResultUnwritten,
         needs="processes recovery ports",
         words="spawn crash recover cleanup",
+        shows_in="spawn record_process supervise tear_down",
         caught_by="audit-before-signal",
     )
 
@@ -281,6 +283,7 @@ FAULTS: tuple[BoundaryFault, ...] = (
         _StrangerSignalled,
         needs="processes recovery",
         words="spawn recycle_pid recover stranger signals",
+        shows_in="spawn record_process supervise tear_down",
         caught_by="no-stranger-signalled",
         origin="R12",
     ),
@@ -289,7 +292,8 @@ FAULTS: tuple[BoundaryFault, ...] = (
         "Recovery of one run kills a process of another.",
         _OthersSignalled,
         needs="processes recovery",
-        words="spawn recover signals crash",
+        words="spawn recover stored_identity unreadable bystander",
+        shows_in="spawn record_process supervise tear_down",
         caught_by="nothing-of-others",
     ),
     *_audited(),
@@ -299,6 +303,7 @@ FAULTS: tuple[BoundaryFault, ...] = (
         _OrphanLeft,
         needs="processes recovery",
         words="spawn crash recover process",
+        shows_in="spawn record_process supervise tear_down",
         caught_by="outcome-after-quiescence no-orphan-left",
     ),
     fault(
@@ -307,6 +312,7 @@ FAULTS: tuple[BoundaryFault, ...] = (
         _SurvivorUnnamed,
         needs="processes recovery",
         words="spawn crash recover deny_signal cleanup",
+        shows_in="spawn record_process supervise tear_down",
         caught_by="no-orphan-left cleanup outcome-after-quiescence",
     ),
     fault(
@@ -315,6 +321,7 @@ FAULTS: tuple[BoundaryFault, ...] = (
         _SurvivorForgotten,
         needs="processes recovery",
         words="spawn crash recover deny_signal cleanup",
+        shows_in="spawn record_process supervise tear_down",
         caught_by="no-orphan-left cleanup",
     ),
     fault(
@@ -323,6 +330,7 @@ FAULTS: tuple[BoundaryFault, ...] = (
         _OutcomeTooEarly,
         needs="processes recovery",
         words="spawn crash recover cleanup",
+        shows_in="spawn record_process supervise tear_down",
         caught_by="outcome-after-quiescence",
     ),
 )

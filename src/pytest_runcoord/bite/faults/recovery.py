@@ -166,6 +166,7 @@ FAULTS: tuple[BoundaryFault, ...] = (
         _BadRowEnds,
         needs="recovery reports sqlite",
         words="recover damage lose_row",
+        shows_in="damage lose_row",
         caught_by="one-bad-apple",
     ),
     fault(
@@ -198,6 +199,7 @@ FAULTS: tuple[BoundaryFault, ...] = (
         _ReadingWrites,
         needs="sqlite",
         words="look read_result",
+        shows_in="look read_result report rewrite damage",
         caught_by="nothing-unasked",
     ),
 )

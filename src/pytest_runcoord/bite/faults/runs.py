@@ -190,7 +190,9 @@ class _Uncut(Boundary):
 
     def _as_given(self, run: RunSeen) -> dict[str, Any]:
         given = self.lengths.get(run.run_id, {})
-        longer = {name: size for name, size in given.items() if size > run.sizes.get(name, size)}
+        texts = {"error": run.error, "result": run.result, "progress": run.progress}
+        stored = {**{name: len(text) for name, text in texts.items()}, **run.sizes}
+        longer = {name: size for name, size in given.items() if size > stored.get(name, size)}
         if not longer:
             return {}
         self.meet()
@@ -230,6 +232,7 @@ FAULTS: tuple[BoundaryFault, ...] = (
         _LostAfterCrash,
         needs="runs",
         words="submit crash restart",
+        shows_in="crash restart crash_at",
         caught_by="nothing-lost",
     ),
     fault(
@@ -238,6 +241,7 @@ FAULTS: tuple[BoundaryFault, ...] = (
         _AcceptedTwice,
         needs="keys reports",
         words="submit reply_lost fail runs answer",
+        shows_in="submit",
         caught_by="answer runs",
     ),
     fault(
@@ -246,6 +250,7 @@ FAULTS: tuple[BoundaryFault, ...] = (
         _OutcomeChanges,
         needs="runs",
         words="complete deliver",
+        shows_in="complete finish work_off recover startup",
         caught_by="one-outcome",
     ),
     fault(
@@ -254,6 +259,7 @@ FAULTS: tuple[BoundaryFault, ...] = (
         _TwoOutcomes,
         needs="outbox",
         words="complete deliver delivered",
+        shows_in="destinations",
         caught_by="one-outcome",
     ),
     fault(
@@ -270,6 +276,7 @@ FAULTS: tuple[BoundaryFault, ...] = (
         _ResultDropped,
         needs="results",
         words="complete",
+        shows_in="result",
         caught_by="result-kept",
     ),
     fault(
@@ -278,6 +285,7 @@ FAULTS: tuple[BoundaryFault, ...] = (
         _ErrorDropped,
         needs="errors outcomes",
         words="complete finish run",
+        shows_in="error",
         caught_by="result-kept",
     ),
     fault(
@@ -286,6 +294,7 @@ FAULTS: tuple[BoundaryFault, ...] = (
         _RetryWithout,
         needs="retry",
         words="retry run",
+        shows_in="retry interruption_budget",
         caught_by="nothing-lost",
     ),
     fault(
@@ -294,6 +303,7 @@ FAULTS: tuple[BoundaryFault, ...] = (
         _Unmarked,
         needs="late-completion",
         words="complete advance run",
+        shows_in="complete",
         caught_by="run answer",
     ),
     fault(
@@ -302,6 +312,7 @@ FAULTS: tuple[BoundaryFault, ...] = (
         _Uncut,
         needs="bounds",
         words="complete submit repeat times",
+        shows_in="repeat",
         caught_by="bounded-and-clean",
     ),
     fault(
@@ -310,6 +321,7 @@ FAULTS: tuple[BoundaryFault, ...] = (
         _StopIgnored,
         needs="stop",
         words="stop crash",
+        shows_in="stop",
         caught_by="stop-wins",
     ),
     fault(
@@ -318,6 +330,7 @@ FAULTS: tuple[BoundaryFault, ...] = (
         _StoppedAsInterrupted,
         needs="stop outcomes",
         words="stop",
+        shows_in="stop",
         caught_by="stop-wins",
     ),
 )

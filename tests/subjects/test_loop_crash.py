@@ -155,6 +155,34 @@ def test_an_owner_that_died_while_a_verb_of_it_waited_does_not_wake_up() -> None
     assert wrote == ["finally"]
 
 
+def test_after_a_crash_while_it_closes_nothing_of_it_runs() -> None:
+    power = Power()
+    b, wrote = bench(power.alive), []
+
+    async def dies() -> None:
+        try:
+            await asyncio.sleep(30)
+        except asyncio.CancelledError:
+            power.off()
+
+    async def other() -> None:
+        try:
+            await asyncio.sleep(30)
+        finally:
+            wrote.append("finally")
+
+    task = b.loop.create_task(dies())
+    b.loop.create_task(other())
+    b.loop.tick()
+    task.cancel()
+    with pytest.raises(Crashed):
+        b.loop.end()
+    gc.collect()
+    assert wrote == []
+    b.loop.dispose()
+    assert wrote == ["finally"]
+
+
 def test_a_task_that_only_its_own_event_holds_is_kept_until_the_verdict() -> None:
     b, wrote = bench(), []
 

@@ -241,6 +241,24 @@ def test_tasks_that_go_on_after_close_are_counted_and_named() -> None:
     b.loop.end()
 
 
+def test_what_is_left_running_writes_nothing_before_the_verdict() -> None:
+    b, wrote = bench(), []
+
+    async def leaves() -> None:
+        try:
+            await forever()
+        finally:
+            wrote.append("finally")
+
+    b.loop.create_task(leaves())
+    b.loop.tick()
+    with pytest.raises(LoopFault, match="left a task running"):
+        b.loop.end()
+    assert wrote == []
+    b.loop.dispose()
+    assert wrote == ["finally"]
+
+
 def test_a_task_that_was_cancelled_may_take_its_leave() -> None:
     b, left = bench(), []
 

@@ -270,6 +270,10 @@ def test_a_plain_method_that_kept_its_loop_may_run_it() -> None:
     b.loop.call_later(2, future.set_result, 8)
     assert b.loop.run_until_complete(future) == 8
     assert b.clock.monotonic() == 1_005.0
+    b.loop.call_soon(b.loop.stop)
+    b.loop.call_soon(future.cancel)
+    b.loop.run_forever()
+    assert (b.loop.next_due(), b.loop.is_running()) == (None, False)
     b.loop.end()
 
 

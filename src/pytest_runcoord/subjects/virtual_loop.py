@@ -121,8 +121,10 @@ class VirtualLoop(LoopInterface):
             left = [task for task in self._everything() if not task.done()]
             if left:
                 raise left_running(left)
-        finally:
-            self.dispose()
+        except BaseException:
+            self.die()
+            raise
+        self.dispose()
 
     def die(self) -> None:
         """The owner crashed: nothing of it runs again, nothing is cancelled, and all of it is kept."""
@@ -198,7 +200,6 @@ class VirtualLoop(LoopInterface):
         self.take_due(now + SAME_INSTANT_SECONDS)
         if not self._ready and not self._rest():
             self._settled = True
-            self.stop()  # for a program that called run_forever()
             return
         for _ in range(len(self._ready)):
             self._step(self._ready.popleft())
@@ -253,6 +254,11 @@ class VirtualLoop(LoopInterface):
     def run_until_complete(self, future: Any) -> Any:
         """For a plain method of a subject that kept its loop: as :meth:`run`."""
         return self.run(future, "run_until_complete")
+
+    def run_forever(self) -> None:
+        """The same: for ever is until there is nothing to do now."""
+        self._require_rest("run_forever")
+        self._drive(None)
 
     # --- what became of tasks ---
 

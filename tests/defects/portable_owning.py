@@ -281,6 +281,14 @@ OWNING: list[Defect] = [
         scenario="past-its-lease",
     ),
     Defect(
+        "stale-owner",
+        "Whoever held a run once may renew, and takes it from the one who holds it.",
+        "stale-owner-refused",
+        _accepts_stale(ask.Renew),
+        name="renews",
+        scenario="renews-what-another-holds",
+    ),
+    Defect(
         "lease-length",
         "A lease is half as long as was asked for.",
         "refused",

@@ -23,6 +23,11 @@ ANY_REFUSAL = "any"
 """What a step says that must be refused, whatever the refusal is called."""
 
 
+def in_words(refusal: str) -> str:
+    """The refusal that a step must meet, in words."""
+    return "refused, whatever the name" if refusal == ANY_REFUSAL else f"refused as {refusal}"
+
+
 def big_text(value: Any) -> str:
     """The text that a :data:`BIG_TEXT` value stands for."""
     if isinstance(value, str):

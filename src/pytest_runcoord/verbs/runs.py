@@ -61,6 +61,7 @@ def register(registry: Registry) -> None:
     """Register the verbs of this group."""
     _register_accepting(registry)
     _register_owning(registry)
+    _register_holding(registry)
     _register_ending(registry)
 
 
@@ -169,6 +170,8 @@ def _register_owning(registry: Registry) -> None:
         args = {name: step.args[name] for name in stated_args(step)}
         world.answers["claim_next"] = ask(world, step, "claim_next", args, acquires="lease")
 
+
+def _register_holding(registry: Registry) -> None:
     def with_lease(
         verb: str,
         says: str,

@@ -8,7 +8,8 @@ from pytest_runcoord.incarnation import Incarnation
 from pytest_runcoord.scenario import Step
 from pytest_runcoord.verbs.asking import BIG_TEXT, acting, big_text, keep
 from pytest_runcoord.vocabulary import Argument, Count, Registry
-from pytest_runcoord.world import ScenarioMistake, World
+from pytest_runcoord.world import World
+from pytest_runcoord.world_errors import BoundReached
 
 MOST = 1_000
 """Runs that one step works off: a coordinator that gives out the same one for ever comes to an end."""
@@ -45,9 +46,7 @@ def register(registry: Registry) -> None:
                 return
             runs.append(run)
             if len(runs) > MOST:
-                raise ScenarioMistake(
-                    f"{by.owner} was given more than {MOST} runs", "Say 'most', or submit fewer."
-                )
+                raise BoundReached(f"{by.owner} was given more than {MOST} runs in one step")
 
 
 def _one(world: World, step: Step, by: Incarnation, ending: dict[str, Any], name: str) -> str | None:

@@ -21,7 +21,7 @@ from pytest_runcoord.probed_ports import Crashed, NeverReturns
 from pytest_runcoord.reference import Reference
 from pytest_runcoord.scenario import Clause, Expectation, Scenario, Step, Variant
 from pytest_runcoord.subject import Subject
-from pytest_runcoord.verbs.asking import ANY_REFUSAL
+from pytest_runcoord.verbs.asking import ANY_REFUSAL, in_words
 from pytest_runcoord.verbs.time import set_time_zone
 from pytest_runcoord.verdict import Failure, FailureKind, RunResult, Verdict
 from pytest_runcoord.world import (
@@ -199,20 +199,28 @@ class _Run:
         else:
             result.verdict = Verdict.PASSED
         finally:
-            result.exercised = self._watch.exercised()
-            result.moments = {name: count for name, count in self._world.moments.items() if name}
-            self._draw()
-            self._end()
+            try:
+                result.exercised = self._watch.exercised()
+                result.moments = {name: count for name, count in self._world.moments.items() if name}
+                self._draw()
+            finally:
+                self._end()
 
     def _end(self) -> None:
-        """Let go of everything. What the subject does wrong in that counts, unless something did before."""
-        for act in (self._world.end, self._over):
-            try:
-                act()
-            except SubjectFault as fault:
-                if self._result.verdict is Verdict.PASSED:
-                    self._result.verdict, self._result.failure = Verdict.FAILED, self._failure(fault)
-                    self._draw()
+        """Let go of everything, also where an interrupt or a skip comes from it: nothing stays patched."""
+        try:
+            self._let_go(self._world.end)
+        finally:
+            self._let_go(self._over)
+
+    def _let_go(self, act: Callable[[], None]) -> None:
+        """What the subject does wrong in that counts, unless something did before."""
+        try:
+            act()
+        except SubjectFault as fault:
+            if self._result.verdict is Verdict.PASSED:
+                self._result.verdict, self._result.failure = Verdict.FAILED, self._failure(fault)
+                self._draw()
 
     def _draw(self) -> None:
         """What a report shows of a failure."""
@@ -273,7 +281,7 @@ class _Run:
                     FailureKind.EXPECTATION,
                     "refused",
                     f"{step.name} was accepted",
-                    expected=f"refused as {wanted}",
+                    expected=in_words(wanted),
                     seen="accepted",
                 )
 
@@ -299,7 +307,7 @@ class _Run:
             FailureKind.EXPECTATION,
             "refused",
             f"{step.name} was refused for another reason",
-            expected=f"refused as {wanted}",
+            expected=in_words(wanted),
             seen=f"{denied.code}: {denied}",
         ) from denied
 

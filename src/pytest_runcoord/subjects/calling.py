@@ -63,7 +63,7 @@ class Calls:
         except SubjectFault:
             raise
         except Nonsense as wrong:
-            raise self.fault(verb, wrong) from wrong
+            raise (self._hung(verb) if bound.rang else self.fault(verb, wrong)) from wrong
         except Overdue as overdue:
             if overdue.bound is not bound:
                 raise
@@ -73,6 +73,8 @@ class Calls:
         except BaseException as error:
             if type(error).__module__.partition(".")[0] == OF_THE_WORLD:
                 raise
+            if bound.rang:  # it made another error, or a refusal, of its end
+                raise self._hung(verb) from error
             refusal = refused(error) if refused is not None else None
             if refusal is error:
                 raise

@@ -6,6 +6,7 @@ the first report on one, or with a project that asks for something.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 OPTIONS = pytest.StashKey[Options]()
 SCENARIO_PROPERTY = "runcoord_scenario"
+SUFFIX = ".runcoord.yaml"
 KNOWN_MET = "runcoord_known_met"
 """What a worker of xdist tells when it ends: the known failures that are about something it collected."""
 
@@ -26,8 +28,9 @@ KNOWN_MET = "runcoord_known_met"
 class Gate:
     """The hooks of one session. Under xdist each process has one; only the controller's sees all reports."""
 
-    def __init__(self, config: pytest.Config) -> None:
-        self.config = config
+    def __init__(self, config: pytest.Config, teller: Callable[[Gate], Any]) -> None:
+        """``teller`` makes the :class:`~pytest_runcoord.telling.Telling` of a session."""
+        self.config, self._teller = config, teller
         self.options = Options(config)
         self.tally: Tally | None = None
         self.judgement: Judgement | None = None
@@ -35,8 +38,9 @@ class Gate:
         self.met: set[str] | None = None
         config.stash[OPTIONS] = self.options
         self.hooks = hooks_in(config)
-        self.tells = self.options.json is not None or self.options.annotations
-        """Whether machines are told what came of the run; see :mod:`pytest_runcoord.telling`."""
+        self.telling: Any = None
+        """Who tells machines what came of the run, as soon as there is something to tell."""
+        self.tells = self.options.json is not None
         if self.hooks or self.options.table.required_invariants:
             from pytest_runcoord.extending import extend, require_invariants
 
@@ -78,6 +82,8 @@ class Gate:
     @pytest.hookimpl(tryfirst=True)
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """A conftest that pytest loads while it collects is too late for hooks of runcoord, and says so."""
+        if report.failed and self.options.annotations and report.nodeid.endswith(SUFFIX):
+            self.tell().pytest_collectreport(report)  # twice is once
         if report.failed or hooks_in(self.config) != self.hooks:
             from pytest_runcoord.extending import refuse_late_hooks
 
@@ -88,7 +94,16 @@ class Gate:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if not any(name == SCENARIO_PROPERTY for name, _ in report.user_properties):
             return
+        if self.options.annotations and self.telling is None and not hasattr(self.config, "workerinput"):
+            self.tell().pytest_runtest_logreport(report)
         self.counted().add(report.nodeid, report.when or "", report.outcome, report.user_properties)
+
+    def tell(self) -> Any:
+        """Who tells machines; loaded when it is needed, since many runs on GitHub have no scenarios."""
+        if self.telling is None:
+            self.telling = self._teller(self)
+            self.config.pluginmanager.register(self.telling, "runcoord-telling")
+        return self.telling
 
     def counted(self) -> Tally:
         if self.tally is None:
@@ -114,6 +129,8 @@ class Gate:
             self.met = known.met
         self.judgement = judge(session, self.options, self.counted(), self.met)
         self._tell_junit(self.judgement)
+        if self.judgement.problems and self.options.annotations:
+            self.tell()
         if self.judgement.problems and session.exitstatus in (
             pytest.ExitCode.OK,
             pytest.ExitCode.NO_TESTS_COLLECTED,
@@ -135,6 +152,11 @@ class Gate:
                 terminalreporter.write_line(line)
         elif self.tally is not None and self.tally.variants and verbosity == -1:
             terminalreporter.write_line(f"runcoord: {self.tally.counts_line()}")
+        if self.tally is not None and self.tally.verdicts()["skipped"]:
+            from pytest_runcoord.skips import group_skips, skipped_reports
+
+            skipped = skipped_reports(terminalreporter)
+            group_skips(skipped, self.options.suite, self.config.rootpath)
         if self.judgement is not None:
             self._show(terminalreporter, self.judgement)
 

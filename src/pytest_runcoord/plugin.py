@@ -12,9 +12,11 @@ if TYPE_CHECKING:
     from pytest_runcoord.collection import ScenarioFile
     from pytest_runcoord.fixtures import CrashedLease, RecordedDestination, StalledRenewals, TzDrift
     from pytest_runcoord.from_python import ScenarioRunner
+    from pytest_runcoord.gate import Gate
     from pytest_runcoord.homes.fixtures import DataHome, RunFolders
     from pytest_runcoord.patching import KillGuard, ProcessTree
     from pytest_runcoord.patching.tree import PidReuse, Reboot
+    from pytest_runcoord.telling import Telling
     from runcoord import Coordinator
     from runcoord.testing import ManualClock
 
@@ -88,12 +90,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
         declare(config)
 
-    gate = Gate(config)
+    gate = Gate(config, _teller)
     config.pluginmanager.register(gate, "runcoord-gate")
     if gate.tells:
-        from pytest_runcoord.telling import Telling
-
-        config.pluginmanager.register(Telling(config, gate), "runcoord-telling")
+        gate.tell()
     if config.getoption("runcoord_report") is not None:
         from pytest_runcoord.html_report.hooks import HtmlReport
 
@@ -102,6 +102,12 @@ def pytest_configure(config: pytest.Config) -> None:
         from pytest_runcoord.bite.session import BiteSession
 
         config.pluginmanager.register(BiteSession(config), "runcoord-bite")
+
+
+def _teller(gate: Gate) -> Telling:
+    from pytest_runcoord.telling import Telling
+
+    return Telling(gate.config, gate)
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> ScenarioFile | None:

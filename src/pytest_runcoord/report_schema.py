@@ -178,7 +178,24 @@ PARTS: dict[str, tuple[str, Fields]] = {
     ),
     "bite": (
         "One boundary fault of `--runcoord-bite`.",
-        {"fault": (_TEXT, "its name"), "verdict": (_TEXT, "`red` is good: the gate noticed it")},
+        {
+            "fault": (_TEXT, "its name"),
+            "says": (_TEXT, "what is wrong with a subject that has it"),
+            "verdict": (
+                _one_of("red", "green", "never-met", "no-green-variant", "skipped"),
+                "`red` is good: the gate noticed it",
+            ),
+            "reason": (_MAYBE_TEXT, "why it is not red"),
+            "variant": (_MAYBE_TEXT, "what turned red: the node of the variant"),
+            "kind": (_MAYBE_TEXT, "by what: `invariant`, `expectation`, …"),
+            "by": (_MAYBE_TEXT, "the name of that"),
+            "path": (_MAYBE_TEXT, "where"),
+            "line": (_LINE, "the same"),
+            "tried": (_COUNT, "variants that it was tried on"),
+            "of": (_COUNT, "variants that there were"),
+            "met": (_COUNT, "variants in which it did something"),
+            "seconds": ({"type": "number", "minimum": 0}, "real time"),
+        },
     ),
 }
 
@@ -200,8 +217,6 @@ DOCUMENT: Fields = {
     ),
     "exit_code": (_COUNT, "pytest's, as it stood when the report was written"),
 }
-OPEN = frozenset({"bite"})
-"""Parts that have further fields."""
 
 
 def report_schema() -> Schema:
@@ -210,17 +225,15 @@ def report_schema() -> Schema:
         "$schema": "http://json-schema.org/draft-07/schema#",
         "title": "Report of a run of runcoord scenarios",
         **_object(DOCUMENT, "What came of one run of pytest."),
-        "definitions": {
-            name: _object(fields, says, is_open=name in OPEN) for name, (says, fields) in PARTS.items()
-        },
+        "definitions": {name: _object(fields, says) for name, (says, fields) in PARTS.items()},
     }
 
 
-def _object(fields: Fields, says: str, *, is_open: bool = False) -> Schema:
+def _object(fields: Fields, says: str) -> Schema:
     return {
         "description": says,
         "type": "object",
-        "additionalProperties": is_open,
+        "additionalProperties": False,
         "required": list(fields),
         "properties": {
             name: {"description": meaning, "allOf": [schema]}

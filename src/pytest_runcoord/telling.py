@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pytest
 
@@ -29,7 +29,6 @@ from pytest_runcoord.tally import FAILED_BY, FAILED_COLUMN, FAILED_LINE, LINE, S
 from pytest_runcoord.whole_files import require_writable, write_whole
 
 if TYPE_CHECKING:
-    from pytest_runcoord.gate import Gate
     from pytest_runcoord.tally import Tally
 
 ATTRIBUTE = "runcoord_subject_met"
@@ -39,10 +38,19 @@ MAX_MESSAGE = 500
 _AT_COLUMN = re.compile(r":\d+:(\d+): ")
 
 
+class Judged(Protocol):
+    """What judges the run, and counts its reports."""
+
+    options: Options
+    judgement: Judgement | None
+
+    def counted(self) -> Tally: ...
+
+
 class Telling:
     """The hooks of one process. Raises :class:`pytest.UsageError` for a file that cannot be written."""
 
-    def __init__(self, config: pytest.Config, gate: Gate) -> None:
+    def __init__(self, config: pytest.Config, gate: Judged) -> None:
         self.config, self.gate = config, gate
         self.options: Options = gate.options
         self.tells = not hasattr(config, "workerinput") and not config.getoption("collectonly")
@@ -102,8 +110,9 @@ class Telling:
             return
         judgement = self.gate.judgement or Judgement(not_judged="nothing ran, and nothing is required")
         self.gate.judgement = judgement
-        document = self.document(session, judgement)
-        for hook in self.config.stash.get(EXTENSIONS, Extensions()).reports:
+        reports = self.config.stash.get(EXTENSIONS, Extensions()).reports
+        document = self.document(session, judgement) if reports else {}
+        for hook in reports:
             try:
                 hook.function(*[{"config": self.config, "report": document}[name] for name in hook.arguments])
             except Exception as error:  # noqa: BLE001  a fault of a hook fails the gate, and the run goes on

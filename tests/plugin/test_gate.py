@@ -318,3 +318,33 @@ def test_a_run_without_any_variant_of_a_required_tier_fails(write: Write, run: R
 def test_the_tier_sim_is_what_variants_without_a_tier_ran_in(write: Write, run: Run) -> None:
     write("a.runcoord.yaml", PASSING)
     assert run("--runcoord-require-tier", "sim").ret == pytest.ExitCode.OK
+
+
+# --- skips ---
+
+
+def test_skips_for_what_the_subject_lacks_are_folded_by_folder_and_reason(write: Write, run: Run) -> None:
+    write("little.py", LITTLE_SUBJECT)
+    for letter in "ab":
+        write(f"one/{letter}.runcoord.yaml", DELIVERING.replace("told-once", letter))
+    alone = write("two/c.runcoord.yaml", DELIVERING)
+    write("test_a.py", "import pytest\n\n@pytest.mark.skip('no time')\ndef test_a():\n    pass\n")
+    result = run("--runcoord-subject=little.py:Little", "-rs")
+    assert result.parseoutcomes() == {"skipped": 4}
+    lines = [line for line in result.outlines if line.startswith("SKIPPED")]
+    assert lines == [
+        "SKIPPED [1] test_a.py:3: no time",
+        "SKIPPED [2] one: little lacks outbox",
+        f"SKIPPED [1] two/{alone.name}:1: little lacks outbox",
+    ]
+
+
+def test_a_long_list_of_lacks_is_one_line_and_stands_in_full_elsewhere(write: Write, run: Run) -> None:
+    write("poor.py", LITTLE_SUBJECT.replace('{"outbox"}', '{"outbox", "leases", "runs", "outcomes"}'))
+    for letter in "ab":
+        write(f"{letter}.runcoord.yaml", DELIVERING.replace("told-once", letter))
+    result = run("--runcoord-subject=poor.py:Little", "-rs", "--junit-xml=junit.xml")
+    path = next(line for line in result.outlines if line.startswith("SKIPPED"))
+    assert path == "SKIPPED [2] .: little lacks more than 2 of what is needed"
+    assert "outbox 2" in summary(result)
+    assert "runs 2" in summary(result)

@@ -25,7 +25,13 @@ HEAVY = (
     "psutil",
     "pyfakefs",
     "pytest_runcoord.collection",
+    "pytest_runcoord.extending",
+    "pytest_runcoord.hookspecs",
+    "pytest_runcoord.judging",
+    "pytest_runcoord.project_table",
     "pytest_runcoord.runner",
+    "pytest_runcoord.subject_names",
+    "pytest_runcoord.telling",
     "rich",
     "runcoord",
     "sqlite3",
@@ -69,12 +75,15 @@ def modules_after(result: subprocess.CompletedProcess[str]) -> set[str]:
     return set(json.loads(line.removeprefix("MODULES ")))
 
 
-def test_a_run_without_scenarios_loads_nothing_heavy(write: Write, pytester: pytest.Pytester) -> None:
+@pytest.mark.parametrize("github", ["", "true"])
+def test_a_run_without_scenarios_loads_nothing_heavy(
+    write: Write, pytester: pytest.Pytester, github: str
+) -> None:
     write("conftest.py", LISTS_MODULES)
     write("test_a.py", "def test_a():\n    pass\n")
-    result = pytest_apart(
-        pytester.path, "-q", "-p", "runcoord", environment={"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-    )
+    write("pyproject.toml", "[project]\nname = 'x'\ndependencies = ['runcoord>=0.1']\n")
+    environment = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "GITHUB_ACTIONS": github}
+    result = pytest_apart(pytester.path, "-q", "-p", "runcoord", environment=environment)
     assert result.returncode == 0, result.stdout + result.stderr
     loaded = modules_after(result)
     assert "pytest_runcoord.gate" in loaded

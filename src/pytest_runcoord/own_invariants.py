@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from pytest_runcoord._positions import did_you_mean
 from pytest_runcoord._words import VocabularyError, check_name
 from pytest_runcoord.failures import StepFailed
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
 
 WATCHING = {"see": 2, "compare": 2, "sweep": 3, "settle": 0, "end": 1}
 """Methods by which an invariant watches, with the number of arguments that each is called with."""
+FAULTS = (Exception, SystemExit, pytest.skip.Exception, pytest.fail.Exception)
+"""What is a fault of an invariant that raises it. Skipped, or expected to fail, the scenario would be green
+because an invariant did not look."""
 
 
 def collected(hooks: Sequence[Hook], registry: Registry | None) -> tuple[type[Invariant], ...]:
@@ -113,11 +118,11 @@ def _init(kind: type[Invariant]) -> Callable[..., None]:
         self.broken = None
         try:
             kind.__init__(self, world)
-        except Exception as error:  # noqa: BLE001  said at the end
+        except FAULTS as error:
             self.broken = _fault(kind, "__init__", error)
         # It may not have called that of Invariant, or have made something else of what that made.
         self.world = world
-        if not isinstance(getattr(self, "exercised", None), int):
+        if type(getattr(self, "exercised", None)) is not int:
             self.exercised = 0
 
     return __init__
@@ -136,17 +141,17 @@ def _guard(kind: type[Invariant], name: str) -> Callable[..., None]:
             method(self, *seen)
         except Violated:
             raise
-        except Exception as error:
+        except FAULTS as error:
             raise _fault(kind, name, error) from error
-        if not isinstance(self.exercised, int):
-            error_of_count = TypeError(f"exercised is {self.exercised!r}, not a number")
+        if type(self.exercised) is not int or self.exercised < 0:
+            error_of_count = TypeError(f"exercised is {self.exercised!r}, not a number from 0")
             self.exercised = 0
             raise _fault(kind, name, error_of_count)
 
     return watch
 
 
-def _fault(kind: type[Invariant], name: str, error: Exception) -> StepFailed:
+def _fault(kind: type[Invariant], name: str, error: BaseException) -> StepFailed:
     return StepFailed(
         FailureKind.EXTENSION,
         kind.id,

@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from pytest_runcoord.failures import StepFailed
 from pytest_runcoord.verdict import FailureKind
 from pytest_runcoord.vocabulary import Registry, VocabularyError, Word
@@ -15,6 +17,8 @@ if TYPE_CHECKING:
     from pytest_runcoord.own_hooks import Hook
 
 OURS = "pytest_runcoord"
+FAULTS = (Exception, SystemExit, pytest.fail.Exception)
+"""What is a fault of a word that raises it, beside what the harness has for it. A word may skip."""
 
 
 def extended(hooks: Sequence[Hook]) -> Registry:
@@ -67,7 +71,7 @@ def _guarded(word: Word) -> Callable[..., Any]:
     def carry_out(world: Any, clause: Any) -> Any:
         try:
             return function(public(world, word), clause)
-        except Exception as error:
+        except FAULTS as error:
             if type(error).__module__.partition(".")[0] == OURS:
                 raise
             raise StepFailed(

@@ -324,6 +324,22 @@ def test_a_word_that_raises_is_said_as_its_own_fault_and_the_run_goes_on(
     assert "Traceback" not in output
 
 
+@pytest.mark.parametrize("end", ["pytest.xfail('later')", "pytest.fail('no')", "raise SystemExit(0)"])
+def test_a_word_cannot_end_its_scenario_as_anything_but_failed_or_skipped(
+    write: Write, run: Run, end: str
+) -> None:
+    write(
+        "conftest.py",
+        "import pytest\ndef pytest_runcoord_words(registry):\n"
+        "    @registry.step('bad', group='runs', says='Bad.')\n"
+        f"    def bad(world, step):\n        {end}\n",
+    )
+    write("a.runcoord.yaml", "runcoord: 1\nscenario: bad\nsays: Bad.\nsteps:\n  - open: gw1\n  - bad\n")
+    result = run()
+    assert result.parseoutcomes() == {"failed": 1}
+    assert "the step bad of this project itself raised" in result.stdout.str()
+
+
 # --- invariants ---
 
 
@@ -408,6 +424,11 @@ def test_an_invariant_that_is_none_stops_the_run(
             "self.exercised = 'once'",
             "raised TypeError in compare: exercised is 'once'",
         ),
+        ("self.exercised += 1", "self.exercised = True", "raised TypeError in compare: exercised is True"),
+        ("self.exercised += 1", "self.exercised = -1", "raised TypeError in compare: exercised is -1"),
+        ("self.exercised += 1", "import sys; sys.exit(0)", "raised SystemExit in compare: 0"),
+        ("self.exercised += 1", "import pytest; pytest.skip('no')", "raised Skipped in compare: no"),
+        ("self.exercised += 1", "import pytest; pytest.xfail('no')", "raised XFailed in compare: no"),
         (
             "    def compare",
             "    def __init__(self, world):\n        1 / 0\n\n    def compare",

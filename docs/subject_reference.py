@@ -35,8 +35,8 @@ example: [write a subject](../how-to/write-a-subject.md)."""
 
 ASYNC = """\
 Every verb of a session, `close`, `tick` of a timer and `snapshot` may be `async`: they run in [an event loop
-that lives in the world's time](../how-to/async-subject.md). A subject may also be a program in any language: see [the
-protocol](program-protocol.md)."""
+that lives in the world's time](../how-to/async-subject.md). A subject may also be a program in any
+language: see [the protocol](program-protocol.md)."""
 
 GIVES = (
     (
@@ -181,7 +181,7 @@ def subject_page(page: Callable[..., str], table: TableMaker) -> str:
         "## Capabilities",
         CAN,
         table(("Capability", "Of a subject that can", "By", "Invariants"), _capabilities()),
-        f"Every subject is held to {everybody}.",
+        f"Every subject is held to {everybody}. {' '.join(_in_place_of())}",
         "## Verbs",
         ARGUMENTS,
         table(("Verb", "Asks to", "Given", "Acquires"), _verbs()),
@@ -251,6 +251,14 @@ def _capabilities() -> Iterator[list[str]]:
     for name, says in CAPABILITIES.items():
         methods = ", ".join(f"`{each}`" for each in CAPABILITY_METHODS.get(name, ()))
         yield [f"`{name}`", says, methods or "a promise", ", ".join(_invariants(name))]
+
+
+def _in_place_of() -> Iterator[str]:
+    """What a subject is held to in the place of something that asks for more."""
+    for each in WATCHED:
+        if each.instead_of:
+            lacking = " or ".join(f"`{name}`" for name in sorted(each.instead_of))
+            yield f"One without {lacking} is held to {_ids([each.id])} in this form: {each.says}"
 
 
 def _invariants(capability: str) -> Iterator[str]:

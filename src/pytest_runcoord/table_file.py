@@ -6,6 +6,7 @@ seems to be there. Reading it is :mod:`pytest_runcoord.project_table`.
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +22,7 @@ MAX_REQUIRED = 1_000_000
 MAX_FILE_BYTES = 1024 * 1024
 """A configuration file has some kilobytes; more is no configuration."""
 _TABLE = b"[tool.runcoord"
-_NAMES = (b"tool.runcoord", b"runcoord")
+_NAMES = (b"tool.runcoord", b"runcoord", b"tool")
 _SPELLING = b" \t\"'[]"
 """What may stand around the parts of a name in TOML."""
 
@@ -56,7 +57,7 @@ def files_with_it(rootpath: Path) -> tuple[bytes | None, bytes | None]:
     """What ``pyproject.toml`` and ``runcoord.toml`` of a project hold; ``None`` for one that is not there, or
     that has no table for sure. Raises ``OSError`` for one that cannot be read."""
     of_pyproject = _bytes(rootpath / PYPROJECT)
-    if of_pyproject is not None and not _may_have_it(of_pyproject):
+    if of_pyproject is not None and not may_have_it(of_pyproject):
         of_pyproject = None
     return of_pyproject, _bytes(rootpath / OWN_FILE)
 
@@ -66,18 +67,21 @@ def _bytes(path: Path) -> bytes | None:
         with path.open("rb") as stream:
             return stream.read(MAX_FILE_BYTES + 1)
     except (FileNotFoundError, NotADirectoryError):
+        if path.is_symlink():
+            raise OSError(errno.ENOENT, "it is a link to what is not there", str(path)) from None
         return None
 
 
-def _may_have_it(data: bytes) -> bool:
-    """Also under ``[tool]``, with blanks or in quotation marks: rare, and not to be passed over."""
-    if _TABLE in data:
+def may_have_it(data: bytes) -> bool:
+    """Also under ``[tool]``, inline, with blanks or in quotation marks: rare, and not to be passed over. Nor
+    is a file that is too long to be read to its end."""
+    if _TABLE in data or len(data) > MAX_FILE_BYTES:
         return True
     if b"runcoord" not in data:
         return False
     for line in data.splitlines():
         if b"runcoord" in line:
-            name = line.partition(b"=")[0].translate(None, _SPELLING)
+            name = line.partition(b"#")[0].partition(b"=")[0].translate(None, _SPELLING)
             if name in _NAMES or name.startswith((b"tool.runcoord.", b"runcoord.")):
                 return True
     return False

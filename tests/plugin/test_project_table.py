@@ -12,6 +12,7 @@ from plugin.scenario_files import LITTLE_SUBJECT, PASSING
 from pytest_runcoord.known_failures import ENTRY_KEYS
 from pytest_runcoord.options import read_table as read
 from pytest_runcoord.project_table import KEYS
+from pytest_runcoord.table_file import MAX_FILE_BYTES
 from pytest_runcoord.toml_lines import lines_of
 
 pytest_plugins = ["pytester"]
@@ -29,6 +30,8 @@ ENTRY = '[[tool.runcoord.known_failures]]\nscenario = "a"\nby = "b"\nwhy = "c"\n
         "[tool]\nruncoord.min_scenarios = 3\n",
         "[tool]\nruncoord = {min_scenarios = 3}\n",
         "tool.runcoord.min_scenarios = 3\n",
+        "tool = {runcoord = {min_scenarios = 3}}\n",
+        "[tool . runcoord] # = what the gate asks\r\nmin_scenarios = 3\r\n",
     ],
 )
 def test_the_table_is_found_however_toml_spells_it(tmp_path: Path, text: str) -> None:
@@ -50,6 +53,24 @@ def test_a_project_without_the_table_asks_for_nothing(tmp_path: Path, text: str)
     found = read(tmp_path)
     assert found.place is None
     assert found.min_scenarios == 0
+
+
+@pytest.mark.parametrize("name", ["runcoord.toml", "pyproject.toml"])
+def test_a_link_to_a_table_that_is_gone_stops_the_run(write: Write, run: Run, name: str) -> None:
+    write("a.runcoord.yaml", PASSING).with_name(name).symlink_to("shared.toml")
+    result = run()
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert f"{name}: cannot be read: it is a link to what is not there. Nothing was run." in (
+        result.stderr.str()
+    )
+
+
+def test_a_table_behind_what_is_read_of_a_file_is_not_passed_over(write: Write, run: Run) -> None:
+    write("pyproject.toml", "#" * MAX_FILE_BYTES + "\n[tool.runcoord]\nmin_scenarios = 3\n")
+    write("pytest.ini", "[pytest]\n")
+    result = run()
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert f"pyproject.toml: has more than {MAX_FILE_BYTES} bytes" in result.stderr.str()
 
 
 def test_a_file_that_is_no_toml_and_has_no_table_is_pytests_own_business(tmp_path: Path) -> None:

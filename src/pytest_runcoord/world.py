@@ -347,7 +347,8 @@ class World(Surroundings):
         self.changed = True
 
     def _recall(self) -> Snapshot | None:
-        return None if self.changed and self._announced else self.snapshot()
+        unknown = self.changed if self._announced else self.unobserved  # in a crowd a look costs too much
+        return None if unknown else self.snapshot()
 
     def _look_again(self, unannounced: bool) -> Snapshot:
         self.changed = self.changed or unannounced

@@ -66,6 +66,20 @@ def test_invariants_tiers_and_skips_are_told(tmp_path: Path, run_pytest: Runs) -
     assert [name for name, _ in found.data["facts"]][:3] == ["subject", "runcoord", "pytest"]
 
 
+def test_a_known_failure_is_told_with_its_reason(tmp_path: Path, run_pytest: Runs) -> None:
+    write_project(tmp_path)
+    (tmp_path / "pytest.ini").write_text("[pytest]\n", "utf-8")
+    (tmp_path / "runcoord.toml").write_text(
+        "[[known_failures]]\nscenario='never-refused'\nby = 'maria'\nwhy = 'let it be'\nuntil = 2099-01-01\n",
+        "utf-8",
+    )
+    run_pytest(*REPORT)
+    variant = Page(tmp_path / "out" / "index.html").variant("never-refused")
+    assert variant["verdict"] == "xfailed"
+    assert variant["known"] == "known failure, accepted by maria until 2099-01-01: let it be"
+    assert variant["failure"]["line"] == FAILING_LINE
+
+
 def test_the_page_needs_nothing_from_outside(tmp_path: Path, run_pytest: Runs) -> None:
     write_project(tmp_path)
     run_pytest(*REPORT)

@@ -80,8 +80,10 @@ class Gathered:
         pairs: Iterable[tuple[str, object]],
         said: str,
         text: str,
+        known: str = "",
     ) -> None:
-        """Take in one report. ``said`` is what :func:`told` gave, empty for a report that carries nothing."""
+        """Take in one report. ``said`` is what :func:`told` gave, empty for a report that carries nothing;
+        ``known`` is the reason why it may fail."""
         pairs = list(pairs)
         self.tally.add(nodeid, when, outcome, pairs)
         found = dict(pairs)
@@ -106,6 +108,7 @@ class Gathered:
             "exercised": dict(counted.exercised),
             **({"tier": counted.tier} if counted.tier else {}),
             **({"skipped": counted.skipped} if counted.skipped else {}),
+            **({"known": known} if known else {}),
             **({"missing": list(counted.missing)} if counted.missing else {}),
             **({"text": _FROM_WORKER.sub("", text)[:MAX_TEXT]} if text and outcome == "failed" else {}),
         }

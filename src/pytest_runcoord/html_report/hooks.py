@@ -80,6 +80,7 @@ class HtmlReport:
                 report.user_properties,
                 getattr(report, ATTRIBUTE, ""),
                 report.longreprtext if report.failed else "",
+                str(getattr(report, "wasxfail", "")),
             )
 
     @pytest.hookimpl(trylast=True)

@@ -157,6 +157,7 @@ function open(index) {
     ${siblings.length > 1 ? `<div class="chips" aria-label="Variants">${siblings.map((i) => chip(i, index)).join("")}</div>` : ""}
     ${f ? `<div class="failbox" role="alert"><b>${esc(f.message)}</b><div class="small soft">${esc(f.kind)} <code>${esc(f.name)}</code>, line ${f.line}</div>
       <dl>${said.map(([name, text]) => `<dt>${name}</dt><dd>${esc(text)}</dd>`).join("")}</dl></div>` : ""}
+    ${v.known ? `<p class="v-xfailed">${esc(v.known)}</p>` : ""}
     ${v.skipped || (v.missing || []).length ? `<p class="v-skipped">Not run: ${esc(v.skipped || `the subject lacks ${v.missing.join(", ")}`)}</p>` : ""}
     <div class="scene"><div id="left"></div><div class="yaml" id="yaml" tabindex="-1" aria-label="The scenario"></div></div>
     ${v.text ? `<h2>As the terminal shows it</h2><pre class="text">${esc(v.text)}</pre>` : ""}`;

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 SUFFIX = ".runcoord.yaml"
 MAX_FILES = 10_000
 """Scenario files that one call reads; more is a wrong directory."""
+UNKNOWN_WORD = ("unknown step", "unknown expectation", "unknown given")
+"""How a fault begins whose word may be one that a plugin adds."""
 FOUND_FAULTS = 1
 """Exit code of ``check`` when a scenario is wrong."""
 
@@ -98,6 +100,10 @@ def check(context: click.Context, paths: tuple[Path, ...], plugins: tuple[str, .
     else:
         for fault in faults:
             click.echo(str(fault))
+        if not plugins and any(fault.problem.startswith(UNKNOWN_WORD) for fault in faults):
+            click.echo(
+                "A word of the project's own? Name what adds it: runcoord check -p conftest.py …", err=True
+            )
         click.echo(
             f"{files} {_plural(files, 'file')}, {scenarios} {_plural(scenarios, 'scenario')}, "
             f"{cases} {_plural(cases, 'variant')}: {len(faults) or 'no'} {_plural(len(faults), 'fault')}"

@@ -535,3 +535,11 @@ def test_check_and_schema_know_the_words_of_a_plugin_that_is_named(write: Write)
     result = runner.invoke(check, ["-p", str(other), str(scenario)])
     assert result.exit_code == 2
     assert "raised ZeroDivisionError: division by zero, at line 2" in result.output
+
+
+def test_check_says_how_it_may_know_a_word_that_it_does_not(write: Write) -> None:
+    scenario = write("a.runcoord.yaml", OWN.replace("COUNT", "2"))
+    result = CliRunner().invoke(check, [str(scenario)])
+    assert "runcoord check -p conftest.py" in result.stderr
+    scenario.write_text(PASSING.replace("open: gw1", "open: {}"), "utf-8")
+    assert CliRunner().invoke(check, [str(scenario)]).stderr == ""

@@ -13,6 +13,7 @@ TableMaker = Callable[[Iterable[str], Iterable[Iterable[str]]], str]
 
 TITLES = {
     "runs": "Runs: accepting, ending, keeping",
+    "answers": "Answers without anything behind them",
     "leases": "Leases and epochs",
     "recovery": "Sweeps",
     "outbox": "Events and destinations",

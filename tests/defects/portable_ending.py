@@ -130,7 +130,7 @@ ENDING: list[Defect] = [
     Defect(
         "order-and-others",
         "Some completions are answered, and never written.",
-        "runs",
+        "nothing-lost",
         _every_fourth_is_not_written(),
         name="not-written",
         scenario="ten-runs-two-owners",

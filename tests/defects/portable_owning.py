@@ -313,7 +313,7 @@ OWNING: list[Defect] = [
     Defect(
         "lease-length",
         "A renewal is answered, and not written.",
-        "refused",
+        "live-lease-kept",
         broken_rule(ask.Renew, _renewal_is_forgotten),
         name="forgotten",
         scenario="renewed-in-time",

@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 from pytest_runcoord.bite.fault import BoundaryFault
-from pytest_runcoord.bite.faults import commands, folders, leases, outbox, processes, recovery, runs
+from pytest_runcoord.bite.faults import (
+    answering,
+    commands,
+    folders,
+    leases,
+    outbox,
+    processes,
+    recovery,
+    runs,
+)
 
 AREAS: dict[str, tuple[BoundaryFault, ...]] = {
     "runs": runs.FAULTS,
+    "answers": answering.FAULTS,
     "leases": leases.FAULTS,
     "recovery": recovery.FAULTS,
     "outbox": outbox.FAULTS,

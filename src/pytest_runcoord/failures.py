@@ -17,6 +17,7 @@ from pytest_runcoord.world_errors import (
     MomentMissed,
     ScenarioMistake,
     SubjectFault,
+    printable,
 )
 
 
@@ -113,15 +114,15 @@ def failure_at(at: Clause | None, scenario: Scenario, error: BaseException, *, b
         position = scenario.steps[-1].position
     return Failure(
         described.kind,
-        described.name,
-        described.problem,
+        printable(described.name),
+        printable(described.problem),
         position.path,
         position.line,
         position.column,
         as_written(at) if at is not None else "after the last step" if begun else "before the first step",
-        described.expected,
-        described.seen,
-        described.remedy,
+        printable(described.expected),
+        printable(described.seen),
+        printable(described.remedy),
     )
 
 

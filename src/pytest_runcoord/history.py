@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_runcoord.verdict import Line, Moment
+from pytest_runcoord.world_errors import printable
 from runcoord.ports import Clock
 
 MAX_ENTRIES = 50_000
@@ -128,5 +129,5 @@ def _detail(data: dict[str, Any]) -> str:
         for name, value in data.items()
         if name not in HIDDEN and value
     ]
-    text = " ".join(shown)
+    text = printable(" ".join(shown))
     return text if len(text) <= MAX_DETAIL_CHARACTERS else text[: MAX_DETAIL_CHARACTERS - 1] + "…"

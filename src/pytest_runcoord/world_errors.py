@@ -10,12 +10,21 @@ MAX_WORDS = 300
 """Characters of what an error of a subject says, in a message."""
 
 
+def printable(text: str) -> str:
+    """A text as any terminal can show it and any pipe take it: no control characters but line ends, no halves
+    of surrogate pairs, which names that are not UTF-8 are read as."""
+    if text.isprintable():
+        return text
+    return "".join(each if each.isprintable() or each == "\n" else repr(each)[1:-1] for each in text)
+
+
 def words_of(error: BaseException | None) -> str:
     """What an error says, on one line of a bounded length, whatever its ``str`` does."""
     try:
-        text = " ".join(str(error).split())
-    except Exception as other:  # noqa: BLE001  its own, not ours
+        text = str(error)
+    except (Exception, SystemExit) as other:  # noqa: BLE001  its own, not ours
         return f"(its text cannot be had: {type(other).__name__})"
+    text = printable(" ".join(text[: MAX_WORDS * 4].split()))
     return text if len(text) <= MAX_WORDS else text[: MAX_WORDS - 1] + "…"
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pytest_runcoord.history import Entry
 from pytest_runcoord.moments import TRANSACTIONS
 from pytest_runcoord.picture.model import NOWHERE, Lane, LaneKind
+from pytest_runcoord.world_errors import printable
 
 STORE, AROUND = "store", "around"
 MOST = {LaneKind.OWNER: 8, LaneKind.DESTINATION: 4, LaneKind.PROCESS: 8}
@@ -64,7 +65,7 @@ class Lanes:
         shown = names if len(names) <= most else names[: most - 1]
         for name in shown:
             self._places[name] = len(self.lanes)
-            self.lanes.append(Lane(name, kind))
+            self.lanes.append(Lane(printable(name), kind))
         if len(names) > len(shown):
             for name in names[len(shown) :]:
                 self._places[name] = len(self.lanes)

@@ -66,4 +66,4 @@ def _seen(look: Look, run: RunSeen, began: float) -> LeaseSeen:
     same_boot = lease is not None and lease.boot_id == look.boot_id
     expires = lease.boottime - began if lease is not None and same_boot else None
     owner = run.owner.rpartition("#")[0] if lease is not None else ""
-    return LeaseSeen(look.after, run.run_id, run.epoch, owner, expires, run.outcome or "")
+    return LeaseSeen(look.after, str(run.run_id), int(run.epoch), owner, expires, str(run.outcome or ""))

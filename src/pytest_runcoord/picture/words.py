@@ -7,6 +7,7 @@ from typing import Any
 
 from pytest_runcoord.history import HIDDEN, Entry
 from pytest_runcoord.moments import HOMES, OTHERS, PROCESSES, TRANSACTIONS
+from pytest_runcoord.world_errors import printable
 
 MAX_TEXT = 120
 """Characters of a row: one line on a wide screen."""
@@ -59,7 +60,7 @@ def detail_of(data: Mapping[str, Any], directory: str) -> str:
         for name, value in data.items()
         if name not in HIDDEN and value not in (None, "", 0, False, [], ())
     ]
-    text = " ".join(" ".join(said).split())
+    text = printable(" ".join(" ".join(said).split()))
     if directory:
         text = text.replace(directory, "…")
     return text if len(text) <= MAX_DETAIL else text[: MAX_DETAIL - 1] + "…"
@@ -109,5 +110,5 @@ def _call(entry: Entry) -> str:
 
 
 def _cut(text: str) -> str:
-    text = " ".join(text.split())
+    text = printable(" ".join(text.split()))
     return text if len(text) <= MAX_TEXT else text[: MAX_TEXT - 1] + "…"

@@ -16,6 +16,8 @@ OR_NOTHING = {"claim_next": "run", "execute_next": "run", "dispatch": "event"}
 """Verbs that may find nothing to give, with the value that says so."""
 MAX_NESTING = 20
 """Lists and tables inside of each other in a value."""
+MOST_WHOLE = 2**63
+"""Whole numbers are smaller, as every store, and every pipe between processes, wants them."""
 MAX_SHOWN = 80
 """Characters of a value in a message."""
 
@@ -118,11 +120,12 @@ def _attribute(handle: Any, name: str) -> Any:
 
 def _check(values: dict[str, Any]) -> None:
     for name, value in values.items():
-        if not isinstance(name, str):
+        if not is_text(name):
             raise Nonsense(f"gave a value named {shown(name)}", "values whose names are texts")
         if not _plain(value):
             raise Nonsense(
-                f"gave {name} = {shown(value)}", "texts, numbers, truth values, lists and tables of them"
+                f"gave {name} = {shown(value)}",
+                "texts that are Unicode, numbers of 64 bits, truth values, lists and tables of them",
             )
         kind, says = KNOWN.get(name, (_anything, ""))
         if value is not None and not kind(value):
@@ -130,12 +133,14 @@ def _check(values: dict[str, Any]) -> None:
 
 
 def _plain(value: Any, nesting: int = 0) -> bool:
-    if value is None or isinstance(value, str | int | float):
+    if value is None or isinstance(value, float) or is_text(value):
         return True
+    if isinstance(value, int):
+        return abs(value) < MOST_WHOLE
     if nesting >= MAX_NESTING:
         return False
     if isinstance(value, dict):
-        return all(isinstance(name, str) and _plain(each, nesting + 1) for name, each in value.items())
+        return all(is_text(name) and _plain(each, nesting + 1) for name, each in value.items())
     return isinstance(value, list | tuple) and all(_plain(each, nesting + 1) for each in value)
 
 
@@ -144,12 +149,21 @@ def _anything(value: Any) -> bool:
 
 
 def is_text(value: Any) -> bool:
-    return isinstance(value, str)
+    """A text of whole characters: half of a surrogate pair, as of a name that is not UTF-8, is none."""
+    return isinstance(value, str) and (value.isascii() or _encodable(value))
+
+
+def _encodable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def is_count(value: Any) -> bool:
     """A whole number, not negative; True and False are none."""
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < MOST_WHOLE
 
 
 KNOWN: dict[str, tuple[Callable[[Any], bool], str]] = {
@@ -166,6 +180,6 @@ def shown(value: Any) -> str:
     """A value in a message, whatever its ``repr`` does."""
     try:
         text = repr(value)
-    except Exception as error:  # noqa: BLE001  its own, not ours
+    except (Exception, SystemExit) as error:  # noqa: BLE001  its own, not ours
         text = f"<{type(value).__name__} whose repr raises {type(error).__name__}>"
     return text if len(text) <= MAX_SHOWN else text[: MAX_SHOWN - 1] + "…"

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_runcoord._positions import did_you_mean, nearest
 from pytest_runcoord.subject import CAPABILITIES, Answer, Session, Snapshot, Subject, SubjectWorld, Timer
-from pytest_runcoord.subjects.answers import Nonsense, answer_of, called, is_count, shown
+from pytest_runcoord.subjects.answers import Nonsense, answer_of, called, is_count, is_text, shown
 from pytest_runcoord.subjects.base import Refused, takes
 from pytest_runcoord.subjects.calling import MAX_VERB_SECONDS, VERB_SECONDS, Calls
 from pytest_runcoord.subjects.leaks import Surroundings
@@ -43,7 +43,7 @@ class Guarded:
         self.name = type(subject).__name__
         self.calls = Calls(self.name)
         self.name = self.calls.name = self._said("name", "", is_name, "a text") or self.name
-        self.version = self._said("version", "", is_text, "a text")
+        self.version = self._said("version", "", is_name, "a text of one line")
         self.capabilities = self._capabilities()
         self.announces_writes = bool(
             self._said("announces_writes", "ports" in self.capabilities, is_flag, "true or false")
@@ -353,10 +353,6 @@ class LoopTimer(GuardedTimer):
     def next_due(self) -> float | None:
         due: float | None = self.inner.next_due()
         return due
-
-
-def is_text(value: Any) -> bool:
-    return isinstance(value, str)
 
 
 def is_name(value: Any) -> bool:

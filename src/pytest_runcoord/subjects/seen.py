@@ -36,7 +36,7 @@ def _is_moment(value: Any) -> bool:
 
 
 TEXT, COUNT, FLAG, MOMENT = (
-    (is_text, "a text"),
+    (is_text, "a text that is Unicode"),
     (is_count, "a whole number, not negative"),
     (_is_flag, "true or false"),
     (_is_moment, "a Deadline, or None"),
@@ -92,7 +92,7 @@ def _check_row(what: str, kind: type[RunSeen | EventSeen], key: Any, row: Any) -
     if not isinstance(row, kind):
         raise Nonsense(f"has {shown(row)} among its {what}", kind.__name__)
     one, known = f"the {what[:-1]} {shown(key)}", row.run_id if isinstance(row, RunSeen) else row.event_id
-    if not isinstance(key, str) or known != key:
+    if not is_text(key) or known != key:
         raise Nonsense(f"has {one} under the id {shown(known)}", "every row under its own id, a text")
     if isinstance(row, RunSeen):
         _check_word(one, "state", row.state, STATES)

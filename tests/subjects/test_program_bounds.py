@@ -85,6 +85,17 @@ def test_a_flood_of_lines_that_nobody_asked_for_is_told(tmp_path: Path) -> None:
     assert "not JSON" in found.problem
 
 
+def test_a_snapshot_may_have_thousands_of_rows(tmp_path: Path) -> None:
+    otherwise = """
+    def on_snapshot(request):
+        rows = [{"run_id": f"r{each}", "state": "accepted", "result": "x" * 1000} for each in range(1, 3001)]
+        answer(request, runs=rows, events=[])
+    """
+    subject = program(tmp_path, otherwise)
+    result = run(subject, "steps:\n  - open: gw1\n  - submit: r1\nexpect:\n  - run: r1\nheal: none\n")
+    assert result.failure is None
+
+
 @pytest.mark.parametrize("size", [70_000, 400_000])
 def test_a_long_request_reaches_a_program_that_says_much_before_it_reads(tmp_path: Path, size: int) -> None:
     otherwise = """

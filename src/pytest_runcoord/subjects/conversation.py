@@ -20,7 +20,7 @@ from typing import Any, NoReturn
 from pytest_runcoord._positions import did_you_mean
 from pytest_runcoord.probed_ports import ProbedDestination
 from pytest_runcoord.subject import SubjectWorld
-from pytest_runcoord.subjects.lines import Child, LineFault
+from pytest_runcoord.subjects.lines import MAX_LINE_BYTES, MAX_SNAPSHOT_BYTES, Child, LineFault
 from pytest_runcoord.subjects.program_errors import (
     MAX_MESSAGE_CHARACTERS,
     ProgramFault,
@@ -202,7 +202,8 @@ class Conversation:
 
     def _line(self, verb: str, seconds: float) -> dict[str, Any]:
         try:
-            raw = self.child.read_line(seconds)
+            most = MAX_SNAPSHOT_BYTES if verb == "snapshot" else MAX_LINE_BYTES
+            raw = self.child.read_line(seconds, most)
         except LineFault as fault:
             self._fail(verb, fault.problem, fault.read, fault.remedy)
         if self._command.told is not None:

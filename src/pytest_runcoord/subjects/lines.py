@@ -17,7 +17,9 @@ from pathlib import Path
 from typing import IO
 
 MAX_LINE_BYTES = 1024 * 1024
-"""Longest line that a program may write; a snapshot of some thousand runs fits."""
+"""Longest line that a program may write; the result of a run fits, many times over."""
+MAX_SNAPSHOT_BYTES = 32 * 1024 * 1024
+"""The same for an answer to ``snapshot``: as many rows as it may have, each with all of its fields."""
 READ_BYTES = 64 * 1024
 """What is read at once: what a pipe holds."""
 MAX_STDERR_BYTES = 8 * 1024
@@ -30,7 +32,7 @@ EXIT_SECONDS = 2.0
 """Real time in which a program that closed its standard output may end, before it counts as living on."""
 REAP_SECONDS = 10.0
 """Real time in which a killed program must be gone; only one in a system call that hangs needs more."""
-MAX_READS = 256
+MAX_READS = 1_024
 """Reads of what a program has left in a pipe: more than its bounds let be kept."""
 
 RUNNING = "it was running, and was killed"
@@ -91,7 +93,7 @@ class Child:
         )
         for each in (self._in, self._out, self._err):
             os.set_blocking(each.fileno(), False)
-        self._flood = 0
+        self._flood, self._most = 0, MAX_LINE_BYTES
         self.tail = Tail()
         self._read, self._unsent = bytearray(), bytearray()
         self._looked = 0
@@ -125,15 +127,15 @@ class Child:
         self._take(self._out.fileno())
         return bytes(self._read.partition(b"\n")[0])[:READ_BYTES]
 
-    def read_line(self, seconds: float) -> bytes:
+    def read_line(self, seconds: float, most: int = MAX_LINE_BYTES) -> bytes:
         """Its next line, without the line end, within so many seconds of real time. :class:`LineFault` if
-        none comes, or if it is too long."""
+        none comes, or if it has more than ``most`` bytes."""
         end = _now() + seconds
-        self._flood = 0
+        self._flood, self._most = 0, most
         while (line := self._first_line()) is None:
-            if len(self._read) > MAX_LINE_BYTES:
+            if len(self._read) > most:
                 raise LineFault(
-                    f"wrote a line of more than {MAX_LINE_BYTES:,} bytes",
+                    f"wrote a line of more than {most:,} bytes",
                     bytes(self._read[:READ_BYTES]),
                     "Write less in one line.",
                 )
@@ -156,7 +158,7 @@ class Child:
 
     def _first_line(self) -> bytes | None:
         at = self._read.find(b"\n", self._looked)
-        if at < 0 or at > MAX_LINE_BYTES:
+        if at < 0 or at > self._most:
             self._looked = len(self._read)
             return None
         line = bytes(self._read[:at])
@@ -210,7 +212,7 @@ class Child:
             return False
         if source == self._out.fileno():
             self._read += data
-            return len(self._read) <= MAX_LINE_BYTES
+            return len(self._read) <= self._most
         self.tail.add(data)
         self._flood += len(data)
         return True
@@ -251,7 +253,7 @@ class Child:
             for each in self._open | {self._life}:
                 poll.register(each, select.POLLIN)
             for ready, _ in poll.poll(left * 1000):
-                if ready != self._life and not self._take(ready) and len(self._read) > MAX_LINE_BYTES:
+                if ready != self._life and not self._take(ready) and len(self._read) > self._most:
                     self._open.discard(ready)  # more than can be kept: it may wait, and be killed
         return True
 

@@ -35,8 +35,8 @@ FOR_RENEWALS = """\
       - renew: {with: job, refused: lease-expired}
     heal: none
 """
-BLIND_TO_RENEWALS = FOR_RENEWALS.replace("refused: lease-expired", "may_refuse: true")
-"""The same without a look at what comes of it."""
+BLIND = TOOTHLESS.replace("steps:", "given: {destinations: {chat: accepts}}\nsteps:")
+"""A run without a destination, where there are some, and nobody who looks whether it got one."""
 
 
 def named(name: str) -> BoundaryFault:

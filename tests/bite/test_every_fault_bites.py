@@ -41,7 +41,7 @@ TURNS_RED = {
     "epoch-does-not-rise": {"epoch-rises"},
     "epoch-falls": {"epoch-rises"},
     "waiting-run-passed-over": {"answer", "run", "converges"},
-    "late-renewal-accepted": {"refused"},
+    "late-renewal-accepted": {"live-lease-kept"},
     "owner-not-told": {"owner-told"},
     "opening-takes-work": {"nothing-unasked"},
     "opening-writes": {"nothing-unasked"},

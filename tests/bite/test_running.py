@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bite.scenarios_tried import TOOTHLESS
+from bite.scenarios_tried import BLIND, TOOTHLESS
 from plugin.conftest import Run
 from plugin.scenario_files import PASSING, WRONG
 from pytest_runcoord.bite.faults import FAULTS
@@ -62,18 +62,14 @@ def test_a_toothless_suite_fails_for_each_fault_that_it_lets_pass(run: Run, writ
 
 
 def test_the_gate_that_stays_green_is_the_finding(run: Run, write: Write) -> None:
-    write(
-        "blind.runcoord.yaml",
-        TOOTHLESS + "  - claim: {run: r1, as: job}\n  - advance: 91s\n"
-        "  - renew: {with: job, may_refuse: true}\nheal: none\n",
-    )
-    result = run("--runcoord-bite", "-k", "late-renewal-accepted")
+    write("blind.runcoord.yaml", BLIND)
+    result = run("--runcoord-bite", "-k", "destination-guessed")
     result.assert_outcomes(failed=1, deselected=len(FAULTS))
     result.stdout.fnmatch_lines(
         [
             "the gate stays green: 1 variant met the fault, and none turned red",
             "  met by:       blind.runcoord.yaml::nothing-much::default",
-            "GREEN  late-renewal-accepted *the gate stays green*",
+            "GREEN  destination-guessed *the gate stays green*",
         ]
     )
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import ClassVar
 
 from bite.scenarios_tried import (
-    BLIND_TO_RENEWALS,
+    BLIND,
     FOR_RENEWALS,
     TOOTHLESS,
     named,
@@ -21,7 +21,7 @@ from pytest_runcoord.bite.trying import Bitten
 from pytest_runcoord.reference import Reference
 from pytest_runcoord.subject import Answer, Subject
 
-LATE = named("late-renewal-accepted")
+LATE, GUESSED = named("late-renewal-accepted"), named("destination-guessed")
 DIED_AT_WORK = """\
     steps:
       - open: gw1
@@ -35,7 +35,7 @@ RED_ANYWAY = FOR_RENEWALS.replace("lease-expired", "lease-held")
 
 def test_a_scenario_that_turns_red_by_the_fault_is_named_with_what_and_where() -> None:
     bite = trials_of(TOOTHLESS, FOR_RENEWALS).bite(LATE)
-    assert (bite.verdict, bite.by) == (Bitten.RED, "refused")
+    assert (bite.verdict, bite.by) == (Bitten.RED, "live-lease-kept")
     assert bite.variant == "tried2.runcoord.yaml::tried::default"
     assert bite.failure is not None
     assert (bite.failure.path, bite.failure.line) == ("tried2.runcoord.yaml", 9)
@@ -47,11 +47,11 @@ def test_trying_stops_at_the_first_red() -> None:
 
 
 def test_a_fault_that_is_met_and_seen_by_nobody_is_green_and_says_who_met_it() -> None:
-    bite = trials_of(TOOTHLESS, BLIND_TO_RENEWALS).bite(LATE)
+    bite = trials_of(TOOTHLESS, BLIND).bite(GUESSED)
     assert bite.verdict is Bitten.GREEN
     assert bite.reason.startswith("the gate stays green: 1 variant met the fault")
-    assert bite.met == ["tried2.runcoord.yaml::tried::default"]
-    assert bite.tried == bite.of == 1, "the other one renews nothing"
+    assert bite.met == ["tried2.runcoord.yaml::nothing-much::default"]
+    assert bite.tried == bite.of == 1, "the other one has no destinations"
 
 
 def test_a_fault_that_no_scenario_meets_is_not_called_green() -> None:
@@ -135,8 +135,8 @@ def test_a_fault_that_does_not_count_what_it_meets_can_be_red() -> None:
 
 def test_progress_is_told_after_each_variant_that_stays_green() -> None:
     told: list[int] = []
-    three = trials_of(*[BLIND_TO_RENEWALS] * 3)
-    three.bite(LATE, lambda bite: told.append(bite.tried))
+    three = trials_of(*[BLIND] * 3)
+    three.bite(GUESSED, lambda bite: told.append(bite.tried))
     assert told == [1, 2, 3]
 
 

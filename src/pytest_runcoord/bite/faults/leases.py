@@ -281,7 +281,7 @@ FAULTS: tuple[BoundaryFault, ...] = (
         needs="renewal",
         words="renew lease-expired",
         shows_in="renew",
-        caught_by="refused",
+        caught_by="live-lease-kept refused",
     ),
     fault(
         "owner-not-told",

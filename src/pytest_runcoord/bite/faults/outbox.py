@@ -234,6 +234,7 @@ FAULTS: tuple[BoundaryFault, ...] = (
         _Guessed,
         needs="outbox replay",
         words="event delivered deliver",
+        shows_in="destinations",
         caught_by="event events delivered",
     ),
     fault(

@@ -117,6 +117,8 @@ class History:
         ]
 
 
+OF_THE_CALL = frozenset({"start", "on", "with_epoch", "reported", "given", "handle", "code"})
+"""What the harness says of a call, and invariants go by; values of an answer are not taken for it."""
 HIDDEN = frozenset({"body", "payload", "handle", "serial", "depth_name", "maximum_name"})
 MAX_DETAIL_CHARACTERS = 160
 """Characters of detail in one line of a report."""

@@ -15,7 +15,7 @@ from typing import Any
 
 from pytest_runcoord.arming import Arming
 from pytest_runcoord.changes import READING, Changes
-from pytest_runcoord.history import History
+from pytest_runcoord.history import OF_THE_CALL, History
 from pytest_runcoord.incarnation import Arranged, Fault, Handle, Incarnation, Life, LocalProcess, Process
 from pytest_runcoord.moments import QUIET
 from pytest_runcoord.post import Post
@@ -213,7 +213,7 @@ class World(Surroundings):
             raise denied from error
         else:
             status = "ok"
-            entry.data.update(values)
+            told.update({name: each for name, each in values.items() if name not in OF_THE_CALL})
             if verb in READING:
                 self.changes.note(entry, known, unannounced=True)
         finally:

@@ -101,8 +101,12 @@ def _say_what_was_acquired(verb: str, values: dict[str, Any], handle: Any, args:
     for name in ("epoch", "event", "attempt"):
         if name not in values and (found := _attribute(handle, name)) is not None:
             values[name] = found
-    if isinstance(args.get("run"), str):
-        values.setdefault("run", args["run"])
+    if isinstance(args.get("run"), str) and values.setdefault("run", args["run"]) != args["run"]:
+        raise Nonsense(
+            f"gave {shown(values['run'])} when {args['run']!r} was asked for",
+            "the run that was asked for",
+            "Raise what refuses it; what is next anyway is claim_next.",
+        )
     if "run" not in values:
         values["run"] = _attribute(handle, "run_id") or _attribute(handle, "run")
     if handle is not None and verb in OR_NOTHING and values.get(OR_NOTHING[verb]) is None:

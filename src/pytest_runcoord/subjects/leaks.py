@@ -1,7 +1,8 @@
-"""What a scenario left behind: threads that keep the interpreter alive, and child processes.
+"""What a scenario left behind: threads that keep the interpreter alive, child processes, another current
+directory, other handlers of signals. Of the latter two everything is as it was before when this has looked.
 
-Only what came about since the scenario began is looked at, and only direct children of this process are
-ended: each is held by a handle of the kernel before it is looked at again, so nobody else can be met.
+Of threads and processes only what came about since the scenario began is looked at, and only direct children
+of this process are ended: each is held by a handle of the kernel before it is looked at again, so nobody else can be met.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import threading
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from pytest_runcoord.subjects.answers import Nonsense
 from pytest_runcoord.subjects.bounded import RealTime
@@ -28,21 +30,28 @@ COMMAND_CHARACTERS = 60
 OF_THE_INTERPRETER = ("multiprocessing.resource_tracker", "multiprocessing.forkserver")
 """Of command lines: helpers that Python starts once and keeps."""
 TASKS = Path("/proc/self/task")
+OF_THE_HARNESS = frozenset(
+    {signal.SIGALRM, signal.SIGKILL, signal.SIGSTOP} if hasattr(signal, "SIGALRM") else ()
+)
+"""Signals whose handlers are looked after elsewhere, or cannot be had."""
 
 
 @dataclass(frozen=True)
 class Surroundings:
-    """Threads and children that were there before a scenario."""
+    """What was there before a scenario. ``directory`` is empty where the current one is gone already."""
 
     threads: frozenset[threading.Thread]
     children: frozenset[int]
+    directory: str
+    handlers: dict[signal.Signals, Any]
 
     @classmethod
     def now(cls) -> Surroundings:
-        return cls(frozenset(threading.enumerate()), frozenset(_children()))
+        return cls(frozenset(threading.enumerate()), frozenset(_children()), _directory(), _handlers())
 
     def end(self) -> None:
         """Raises :class:`Nonsense` for what was not there before; processes of that kind are ended."""
+        moved, handled = self._go_back(), self._handle_as_before()
         processes = self._end_children()
         threads = self._left_threads()
         left = [f"the thread {each.name!r}" for each in threads] + processes
@@ -53,6 +62,34 @@ class Surroundings:
                 "that close and abandon end what a session began",
                 "Threads that may live on are daemons." if threads else "",
             )
+
+        if moved:
+            raise Nonsense(
+                f"left the current directory at {moved!r}",
+                "that it works by whole paths: all owners of a scenario share one process",
+            )
+        if handled:
+            raise Nonsense(
+                f"left handlers of its own for {', '.join(handled)}",
+                "that handlers of signals are those of pytest again",
+                "Let only the program that runs the coordinator handle signals, not the coordinator itself.",
+            )
+
+    def _go_back(self) -> str:
+        """Back to where the scenario began; says where it was else, empty if it was there."""
+        now = _directory()
+        if not self.directory or now == self.directory:
+            return ""
+        with suppress(OSError):
+            os.chdir(self.directory)
+        return now or "a directory that is gone"
+
+    def _handle_as_before(self) -> list[str]:
+        """Every signal is handled as before; gives the names of those that were not."""
+        changed = [number for number, now in _handlers().items() if self.handlers.get(number, now) is not now]
+        for number in changed:
+            signal.signal(number, self.handlers[number])
+        return [number.name for number in changed]
 
     def _left_threads(self) -> list[threading.Thread]:
         end = RealTime.now() + THREAD_SECONDS
@@ -67,6 +104,23 @@ class Surroundings:
 
     def _end_children(self) -> list[str]:
         return [said for pid in sorted(_children()) if pid not in self.children if (said := _end(pid))]
+
+
+def _directory() -> str:
+    try:
+        return str(Path.cwd())
+    except OSError:
+        return ""
+
+
+def _handlers() -> dict[signal.Signals, Any]:
+    """How signals are handled, where that can be changed: in the main thread, and set from Python."""
+    if threading.current_thread() is not threading.main_thread():
+        return {}
+    known = {
+        each: signal.getsignal(each) for each in signal.valid_signals() if isinstance(each, signal.Signals)
+    }
+    return {each: how for each, how in known.items() if how is not None and each not in OF_THE_HARNESS}
 
 
 def _children() -> list[int]:

@@ -2,7 +2,8 @@
 directory, other handlers of signals. Of the latter two everything is as it was before when this has looked.
 
 Of threads and processes only what came about since the scenario began is looked at, and only direct children
-of this process are ended: each is held by a handle of the kernel before it is looked at again, so nobody else can be met.
+of this process are ended: each is held by a handle of the kernel before it is looked at again, so nobody else
+can be met.
 """
 
 from __future__ import annotations

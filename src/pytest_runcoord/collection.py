@@ -38,6 +38,7 @@ from pytest_runcoord.tally import (
     LINE,
     OF_A_RESULT,
     SCENARIO,
+    TIER,
     VARIANT,
     VERDICT,
     properties,
@@ -265,6 +266,8 @@ class VariantItem(ScenarioItem):
         self.variant = variant
         self.recorder: Recorder | None = None
         self.runcoord_tier = str(variant.choices.get("tier", "sim"))
+        if "tier" in variant.choices:  # said of one that a mark or a fixture skips, too
+            self.user_properties.append((TIER, self.runcoord_tier))
         known = self.config.stash[OPTIONS].known
         self.known: KnownFailure | None = (
             None if known is None else known.about(self.path, self.scenario.name, self.name)

@@ -18,13 +18,18 @@ from pytest_runcoord.known_failures import SUFFIX, Known, KnownFailure, KnownFai
 from pytest_runcoord.options import BY_TABLE, Options, suite_directory
 from pytest_runcoord.project_place import Place
 from pytest_runcoord.table_file import TIERS
-from pytest_runcoord.tally import Tally
+from pytest_runcoord.tally import FAILURES, Tally
+from pytest_runcoord.verdict import Verdict
 
 JUDGED_AFTER = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED)
 ENDS_SOON_DAYS = 14
 """Days before its end from which on a known failure is shown as ending soon: a sprint."""
 MOST_KNOWN = 20
 """Known failures that a summary tells one by one; the JSON report has all."""
+MOST_NAMED = 3
+"""Tests that one reason names."""
+_FLAGS = "hlqsvx"
+"""Options of pytest that have no value, and may stand before another one in the same word: ``-qk one``."""
 _NAME = re.compile(r"^scenario:\s*(\S+)\s*$", re.MULTILINE)
 
 
@@ -33,8 +38,8 @@ class Problem:
     """Why the run as a whole is not green."""
 
     kind: str
-    """``min-scenarios``, ``required-tier``, ``required-invariant``, ``unmatched-known-failure``, ``hook`` or
-    ``report``."""
+    """``min-scenarios``, ``required-tier``, ``required-invariant``, ``unmatched-known-failure``,
+    ``hidden-failure``, ``unread-table``, ``hook`` or ``report``."""
     message: str
     remedy: str = ""
     place: Place | None = None
@@ -70,29 +75,44 @@ class Selection:
 
 
 def selection_of(config: pytest.Config, options: Options) -> Selection:
-    """What the command line chose."""
+    """What the command line chose. What stands in ``addopts`` is the project's idea of all its tests: it
+    would switch the gate off for good."""
     option = config.option
     typed = [str(each) for each in config.invocation_params.args]
+
+    def said(*names: str) -> bool:
+        return any(each.startswith(names) for each in typed)
+
+    def flag(letter: str) -> bool:
+        return any(re.match(f"-[{_FLAGS}]*{letter}", each) for each in typed)
+
+    paths = []
+    if config.args_source is pytest.Config.ArgsSource.ARGS:
+        paths = [each for each in map(str, config.args) if each in typed]
     words = {
-        "a node id": any("::" in each for each in config.args),
-        "-k": option.keyword,
-        # One in addopts is the project's idea of all its tests.
-        "-m": any(each.startswith("-m") for each in typed),
-        "--deselect": option.deselect,
-        "--lf": getattr(option, "lf", False),
-        "--sw": getattr(option, "stepwise", False),
-        "--ignore": any(each.startswith("--ignore") for each in typed),
+        "a node id": any("::" in each for each in paths),
+        "-k": option.keyword and flag("k"),
+        "-m": flag("m"),
+        "--deselect": option.deselect and said("--deselect"),
+        "--lf": getattr(option, "lf", False) and said("--lf", "--last-failed"),
+        "--sw": getattr(option, "stepwise", False) and said("--sw", "--stepwise"),
+        "--ignore": said("--ignore"),
         "--runcoord-bite": getattr(option, "runcoord_bite", False),
     }
-    paths = config.args_source is pytest.Config.ArgsSource.ARGS
+    everything = config.rootpath.resolve()
+    parts = [each for each in paths if not everything.is_relative_to(_resolved(config, each))]
     places = {
-        "a path": paths and not options.suite_alone,
-        "--runcoord-tier": options.tiers_by_option,
+        "a path": len(parts) == len(paths) > 0 and not options.suite_alone,
+        "--runcoord-tier": options.tiers_by_option and said("--runcoord-tier"),
     }
     return Selection(
         next((name for name, given in words.items() if given), ""),
         next((name for name, given in places.items() if given), ""),
     )
+
+
+def _resolved(config: pytest.Config, path: str) -> Path:
+    return (config.invocation_params.dir / path).resolve()
 
 
 def judge(session: pytest.Session, options: Options, tally: Tally, met: Iterable[str] | None) -> Judgement:
@@ -107,10 +127,14 @@ def judge(session: pytest.Session, options: Options, tally: Tally, met: Iterable
         found.not_judged = _chosen(selection.narrowed(by_table=True))
     _minimum(options, tally, selection, found)
     _tiers(options, tally, selection, found)
+    _hidden(options, tally, found)
+    _unread(session.config, options, tally, found)
     if not found.not_judged:
         _invariants(options, tally, found)
         if options.known is not None and met is not None:
             _unmatched(options, options.known, tally, set(met), found)
+    elif options.table.required_invariants:
+        found.notes.append(f"required_invariants were not checked, because {found.not_judged}")
     if options.known is not None:
         found.notes += list(_about_known(options.known, tally))
     return found
@@ -144,16 +168,74 @@ def _minimum(options: Options, tally: Tally, selection: Selection, found: Judgem
 
 
 def _tiers(options: Options, tally: Tally, selection: Selection, found: Judgement) -> None:
-    """A tier that is required, and of which nothing ran."""
+    """A tier that is required, and of which nothing ran, or something was skipped around the scenario."""
+    required = options.required_tiers
     ran = [each for each in TIERS if tally.ran_in(each)]
-    absent = [each for each in options.required_tiers if each not in ran]
+    absent = [each for each in required if each not in ran]
     by_table = not options.required_tiers_by_option
+    place = options.table.at("required_tiers") if by_table else None
     if absent and not selection.narrowed(by_table=by_table):
+        message = f"no scenario ran in the tier {', '.join(absent)}, which is required"
+        found.problems.append(Problem("required-tier", message, place=place))
+    skipped = [
+        node
+        for node, each in tally.variants.items()
+        if each.verdict == Verdict.SKIPPED and each.outcome == "skipped" and (each.tier or "sim") in required
+    ]
+    if skipped:
         found.problems.append(
             Problem(
                 "required-tier",
-                f"no scenario ran in the tier {', '.join(absent)}, which is required",
-                place=options.table.at("required_tiers") if by_table else None,
+                f"skipped by a mark or a fixture, although the tier is required: {_named(skipped)}",
+                "Take the skip away, or the tier out of what is required.",
+                place,
+            )
+        )
+
+
+def _named(nodes: Sequence[str]) -> str:
+    more = f" and {len(nodes) - MOST_NAMED} more" if len(nodes) > MOST_NAMED else ""
+    return ", ".join(nodes[:MOST_NAMED]) + more
+
+
+def _hidden(options: Options, tally: Tally, found: Judgement) -> None:
+    """Failures that a mark, or a plugin, made something else of. A project with a table has a list for them,
+    with reasons and an end."""
+    hidden = [
+        node
+        for node, each in tally.variants.items()
+        if each.verdict in FAILURES and each.outcome != Verdict.FAILED
+    ]
+    if not hidden:
+        return
+    message = f"a failure is hidden, as by a mark: {_named(hidden)}"
+    if options.table.place is None:
+        found.notes.append(message)
+        return
+    found.problems.append(
+        Problem(
+            "hidden-failure", message, "Take the mark away, and list it in known_failures if it is known."
+        )
+    )
+
+
+def _unread(config: pytest.Config, options: Options, tally: Tally, found: Judgement) -> None:
+    """A table that is there, and that pytest's rootdir made invisible."""
+    if options.table.place is not None or not tally.variants:
+        return
+    from pytest_runcoord.unread_tables import unread_table
+
+    files = {config.rootpath / node.partition("::")[0] for node in tally.variants}
+    suite = options.suite
+    own = [each for each in files if suite is None or not each.resolve().is_relative_to(suite)]
+    if place := unread_table(config, own):
+        found.problems.append(
+            Problem(
+                "unread-table",
+                f"scenarios ran without this table: pytest's rootdir is {config.rootpath}",
+                "Keep the table, in pyproject.toml or runcoord.toml, in one folder with pytest's "
+                "configuration, or say --rootdir. An empty runcoord.toml in the rootdir asks for nothing.",
+                place,
             )
         )
 

@@ -157,6 +157,8 @@ PARTS: dict[str, tuple[str, Fields]] = {
                     "required-tier",
                     "required-invariant",
                     "unmatched-known-failure",
+                    "hidden-failure",
+                    "unread-table",
                     "hook",
                     "report",
                 ),

@@ -28,6 +28,8 @@ XFAILED = "xfailed"
 """How a failure that is known is counted; pytest has the same word."""
 RAN = frozenset({Verdict.PASSED.value, Verdict.FAILED.value, Verdict.UNKNOWN.value, XFAILED})
 """Verdicts of what ran."""
+FAILURES = frozenset({Verdict.FAILED.value, Verdict.UNKNOWN.value, "invalid", "error"})
+"""Verdicts that must be failures of the test too."""
 MOST_REASONS = 10
 """Lines of a summary for reasons why variants were skipped."""
 MOST_NEVER = 12
@@ -68,6 +70,8 @@ class Variant:
     known: str = ""
     """The known failure that is about it, and what that came to."""
     known_is: str = ""
+    outcome: str = ""
+    """What pytest made of it."""
 
 
 @dataclass(slots=True)
@@ -93,6 +97,7 @@ class Tally:
             str(found.get(SKIPPED, "")),
             str(found.get(KNOWN, "")),
             str(found.get(KNOWN_IS, "")),
+            outcome,
         )
 
     def verdicts(self) -> Counter[str]:

@@ -179,3 +179,108 @@ def test_a_failure_of_the_suite_is_run_again_with_the_projects_configuration(wri
     [again] = [line for line in lines if line.startswith("Rerun: ")]
     assert again.startswith("Rerun: pytest -p runcoord -c pytest.ini ")
     assert summary(run(*again.split()[4:])).startswith("1 scenario in 1 variant: 1 failed\n")
+
+
+# --- what must not be green ---
+
+
+@pytest.mark.parametrize(
+    "addopts",
+    ["tests", "-k one", "--deselect=b.runcoord.yaml::x", "--runcoord-tier=sim", "tests/a.runcoord.yaml::one"],
+)
+def test_what_stands_in_addopts_does_not_switch_the_gate_off(write: Write, run: Run, addopts: str) -> None:
+    write("tests/a.runcoord.yaml", PASSING.replace("plain-life", "one"))
+    write("runcoord.toml", "min_scenarios = 2\n")
+    write("pytest.ini", f"[pytest]\naddopts = {addopts}\n")
+    result = run()
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert "1 scenario ran, at least 2 are required" in result.stdout.str()
+
+
+def test_the_folder_of_the_project_as_a_path_is_everything(write: Write, run: Run) -> None:
+    path = write("runcoord.toml", "min_scenarios = 2\n")
+    write("a.runcoord.yaml", PASSING)
+    write("sub/b.runcoord.yaml", PASSING)
+    write("pytest.ini", "[pytest]\n")
+    path.write_text("min_scenarios = 3\n")
+    assert run(".").ret == pytest.ExitCode.TESTS_FAILED
+    assert run(str(path.parent)).ret == pytest.ExitCode.TESTS_FAILED
+    assert run("sub").ret == pytest.ExitCode.OK
+    assert run("-qk", "plain").ret == pytest.ExitCode.OK
+
+
+def test_what_is_not_looked_at_of_a_part_is_said(write: Write, run: Run) -> None:
+    write("runcoord.toml", 'required_invariants = ["stale-owner-refused"]\n')
+    write("a.runcoord.yaml", PASSING)
+    result = run("-k", "plain")
+    assert result.ret == pytest.ExitCode.OK
+    assert "runcoord: required_invariants were not checked, because -k chose some" in result.outlines
+
+
+@pytest.mark.parametrize("table", ["runcoord.toml", "pyproject.toml"])
+def test_scenarios_that_ran_without_the_table_above_them_fail_the_run(
+    write: Write, run: Run, table: str
+) -> None:
+    write(
+        table, "min_scenarios = 1\n" if table == "runcoord.toml" else "[tool.runcoord]\nmin_scenarios = 1\n"
+    )
+    write("tests/a.runcoord.yaml", PASSING)
+    write("ci/pytest.ini", "[pytest]\n")
+    for arguments in (("-c", "ci/pytest.ini"), ("--rootdir=tests", "tests/a.runcoord.yaml")):
+        result = run(*arguments)
+        assert result.ret == pytest.ExitCode.TESTS_FAILED
+        result.stdout.fnmatch_lines(["runcoord: scenarios ran without this table: *"])
+    write("ci/runcoord.toml", "")
+    assert run("-c", "ci/pytest.ini").ret == pytest.ExitCode.OK
+
+
+def test_a_table_of_another_project_is_nobodys_business(write: Write, run: Run) -> None:
+    write("runcoord.toml", "min_scenarios = 1\n")
+    write("mine/.git", "gitdir: elsewhere\n")
+    write("mine/pytest.ini", "[pytest]\n")
+    write("mine/a.runcoord.yaml", PASSING)
+    assert run("mine").ret == pytest.ExitCode.OK
+
+
+def test_a_table_in_a_file_that_has_only_pytests_own_is_said_to_be_unread(write: Write, run: Run) -> None:
+    write("ci.toml", "[tool.pytest.ini_options]\n[tool.runcoord]\nmin_scenarios = 9\n")
+    write("a.runcoord.yaml", PASSING)
+    result = run("-c", "ci.toml")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["runcoord: scenarios ran without this table: *(*ci.toml)"])
+
+
+SKIPS = """\
+import pytest
+
+@pytest.fixture(autouse=True)
+def not_here(request):
+    if request.node.name == "real":
+        pytest.skip("no time")
+"""
+
+
+def test_a_required_tier_that_a_fixture_skips_fails_the_run(write: Write, run: Run) -> None:
+    both = PASSING + "axes: {tier: [sim, real]}\n"
+    write("a.runcoord.yaml", together(both, both.replace("plain-life", "another")))
+    write("conftest.py", SKIPS.replace('"real"', '"real" and "another" in request.node.nodeid'))
+    assert run().parseoutcomes() == {"passed": 3, "skipped": 1}
+    write("runcoord.toml", 'required_tiers = ["real"]\n')
+    result = run()
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["runcoord: skipped by a mark or a fixture, although *: *another::real *"])
+
+
+def test_a_failure_that_a_mark_hides_fails_a_project_with_a_table(write: Write, run: Run) -> None:
+    write("a.runcoord.yaml", together(PASSING, FAILING))
+    write(
+        "conftest.py",
+        "import pytest\ndef pytest_collection_modifyitems(items):\n"
+        "    [item.add_marker(pytest.mark.xfail) for item in items]\n",
+    )
+    assert run().ret == pytest.ExitCode.OK
+    write("runcoord.toml", "")
+    result = run()
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    line = "runcoord: a failure is hidden, as by a mark: a.runcoord.yaml::never-refused::default"
+    assert line in result.outlines

@@ -92,8 +92,9 @@ def test_a_fault_on_which_the_subject_only_fails_is_no_bite() -> None:
     raises = fault("raises", "It raises.", _Raises, caught_by="run")
     bite = trials_of(FOR_RENEWALS).bite(raises)
     assert bite.verdict is not Bitten.RED
-    assert bite.broke == ["tried1.runcoord.yaml::tried::default"]
+    assert list(bite.broke) == ["tried1.runcoord.yaml::tried::default"]
     assert "in 1 the subject failed on it" in bite.reason
+    assert "raised ZeroDivisionError" in bite.broke["tried1.runcoord.yaml::tried::default"]
 
 
 class _Unmet(Boundary):
@@ -107,7 +108,7 @@ def test_a_variant_that_turns_red_though_the_fault_was_not_met_is_no_bite() -> N
     unmet = fault("unmet", "It does not count.", _Unmet, caught_by="refused")
     bite = trials_of(FOR_RENEWALS).bite(unmet)
     assert bite.verdict is Bitten.NEVER_MET
-    assert bite.broke == ["tried1.runcoord.yaml::tried::default"]
+    assert list(bite.broke) == ["tried1.runcoord.yaml::tried::default"]
 
 
 class _ByHand:

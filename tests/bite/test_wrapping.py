@@ -14,7 +14,7 @@ from pytest_runcoord.runner import run_variant
 from pytest_runcoord.scenario import variants
 from pytest_runcoord.subject import Answer, Snapshot, Subject
 from pytest_runcoord.verdict import Verdict
-from subjects.toy import ToySubject
+from subjects.toy import ToySession, ToySubject
 from subjects.trying import LIFE, tried
 
 SAMPLE = 40
@@ -71,6 +71,32 @@ def test_a_subject_of_somebody_else_passes_behind_it() -> None:
     assert result.verdict is Verdict.PASSED, result.failure
     assert wrapped[0].name == "toy"
     assert result.exercised == tried(LIFE).exercised
+
+
+STOPPED_MEANWHILE = LIFE.replace("- start", "- pause: w1\n      - resume: w1\n      - start")
+
+
+def test_a_subject_of_somebody_else_that_stands_still_is_told_and_asked_no_verb() -> None:
+    told: list[str] = []
+
+    class Standing(ToySession):
+        def pause(self) -> None:
+            told.append("pause")
+
+        def resume(self) -> None:
+            told.append("resume")
+
+    class StandingSubject(ToySubject):
+        session = Standing
+
+    scenario = compiled(STOPPED_MEANWHILE)
+    [variant] = variants(scenario)
+    around = FaultySubject
+    result = run_variant(
+        scenario, variant, subject=StandingSubject(), around=lambda subject: around(subject, Looks())
+    )
+    assert result.verdict is Verdict.PASSED, result.failure
+    assert told == ["pause", "resume"]
 
 
 def test_a_verb_with_a_handle_that_was_never_given_succeeds_and_asks_nobody() -> None:

@@ -167,6 +167,10 @@ class FaultySubject:
         return self._counting.setdefault(id(counters), CountedBesides(counters))
 
 
+NO_VERBS = frozenset({"pause", "resume", "start_up"})
+"""What a session may have besides its verbs and what every session has."""
+
+
 class FaultySession:
     """A session behind the boundary. Whatever it has that can be called, besides what every session has, is
     a verb."""
@@ -179,7 +183,7 @@ class FaultySession:
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self.inner, name)
-        if name.startswith("_") or not callable(found):
+        if name in NO_VERBS or name.startswith("_") or not callable(found):
             return found
 
         def verb(*handles: Any, **args: Any) -> Answer:

@@ -99,7 +99,8 @@ class BiteItem(pytest.Function):
         yield from _paragraph("the fault", fault.says)
         if fault.caught_by:
             yield from _paragraph("expected", f"one of these turns red: {', '.join(fault.caught_by)}")
-        for what, names in (("met by", bite.met), ("failed on it", bite.broke)):
+        broke = [f"{name}: {problem}" for name, problem in bite.broke.items()]
+        for what, names in (("met by", bite.met), ("failed on it", broke)):
             yield from (f"  {what + ':':13} {name}" for name in names[:MOST_NAMED])
             if len(names) > MOST_NAMED:
                 yield f"  {'':13} and {len(names) - MOST_NAMED} more"

@@ -54,8 +54,8 @@ class Bite:
     """Variants that can be run on this subject at all."""
     met: list[str] = field(default_factory=list)
     """Variants that had occasion to show the fault and stayed green."""
-    broke: list[str] = field(default_factory=list)
-    """Variants in which the subject failed on the fault, so that nothing was judged."""
+    broke: dict[str, str] = field(default_factory=dict)
+    """Variants in which the subject failed on the fault, so that nothing was judged, and how it failed."""
     red_before: int = 0
     """Variants that are red without the fault."""
     seconds: float = 0.0
@@ -154,7 +154,7 @@ class Trials:
             bite.red_before += 1
             return False
         if result.failure is None or result.failure.kind not in JUDGED or met == 0:
-            bite.broke.append(candidate.name)
+            bite.broke[candidate.name] = "" if result.failure is None else result.failure.problem
             return False
         bite.variant, bite.failure = candidate.name, result.failure
         return True

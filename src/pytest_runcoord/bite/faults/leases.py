@@ -278,7 +278,7 @@ FAULTS: tuple[BoundaryFault, ...] = (
         "late-renewal-accepted",
         "A lease that has run out is renewed as if it had not.",
         _LateRenewal,
-        needs="renewal",
+        needs="renewal reacquire",
         words="renew lease-expired",
         shows_in="renew",
         caught_by="live-lease-kept refused",

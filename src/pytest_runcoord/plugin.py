@@ -91,7 +91,11 @@ def pytest_configure(config: pytest.Config) -> None:
         declare(config)
 
     gate = Gate(config, _teller)
-    config.pluginmanager.register(gate, "runcoord-gate")
+    if config.pluginmanager.register(gate, "runcoord-gate") is None:
+        raise pytest.UsageError(
+            "-p no:runcoord-gate: without its gate a run would be green whatever ran; leave it out, or leave "
+            "out all of runcoord by -p no:runcoord. Nothing was run."
+        )
     if gate.tells:
         gate.tell()
     if config.getoption("runcoord_report") is not None:

@@ -6,6 +6,7 @@ Registered where one of them is wanted; without, nothing of this is loaded. Only
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 import platform
@@ -35,6 +36,8 @@ ATTRIBUTE = "runcoord_subject_met"
 OPTION = "--runcoord-json"
 MAX_MESSAGE = 500
 """Characters of a failure in one line."""
+FAULTS = (Exception, SystemExit, pytest.skip.Exception, pytest.fail.Exception)
+"""What fails the gate if a hook raises it: all but an interrupt. An exit of its own could be green."""
 _AT_COLUMN = re.compile(r":\d+:(\d+): ")
 
 
@@ -59,10 +62,11 @@ class Telling:
         self.outcome, self.failed = "", False
         config.stash[SUBJECT_MET] = self.met = SubjectMet()
         self.said = False
-        if self.tells and self.options.json is not None:
-            if self.options.json.is_dir():
-                raise pytest.UsageError(f"{OPTION}: {self.options.json} is a directory. Nothing was run.")
-            require_writable(OPTION, self.options.json.parent)
+        if self.tells and (file := self.options.json) is not None:
+            if file.exists() and not file.is_file():
+                what = "a directory" if file.is_dir() else "no plain file"
+                raise pytest.UsageError(f"{OPTION}: {file} is {what}. Nothing was run.")
+            require_writable(OPTION, Path(os.path.realpath(file)).parent)
 
     # --- where scenarios run ---
 
@@ -104,18 +108,22 @@ class Telling:
             key = (str(crash.path), int(crash.lineno), str(crash.message))
             self.unreadable[key] = int(column[1]) if column else 0
 
-    @pytest.hookimpl(trylast=True)
-    def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        if not self.tells:
-            return
+    @pytest.hookimpl(wrapper=True, trylast=True)  # after all that may change the exit code
+    def pytest_sessionfinish(self, session: pytest.Session) -> Iterator[None]:
+        yield
+        if self.tells:
+            self._tell(session)
+
+    def _tell(self, session: pytest.Session) -> None:
         judgement = self.gate.judgement or Judgement(not_judged="nothing ran, and nothing is required")
         self.gate.judgement = judgement
         reports = self.config.stash.get(EXTENSIONS, Extensions()).reports
         document = self.document(session, judgement) if reports else {}
         for hook in reports:
+            given = {"config": self.config, "report": copy.deepcopy(document)}
             try:
-                hook.function(*[{"config": self.config, "report": document}[name] for name in hook.arguments])
-            except Exception as error:  # noqa: BLE001  a fault of a hook fails the gate, and the run goes on
+                hook.function(*[given[name] for name in hook.arguments])
+            except FAULTS as error:  # it fails the gate, and the run goes on
                 message = f"{hook.where}: the hook {hook.name} {hook.raised(error)}"
                 judgement.problems.append(Problem("hook", message, "Mend the hook."))
         if judgement.problems and session.exitstatus in (

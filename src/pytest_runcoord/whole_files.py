@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
 from pathlib import Path
@@ -10,8 +11,11 @@ import pytest
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write ``text`` to ``path``, with the mode that any new file has. Raises ``OSError``; then nothing is
-    changed."""
+    """Write ``text`` to ``path``, or to what that is a link to, with the mode that any new file has. Raises
+    ``OSError``, also for a device, which a file would take the place of; then nothing is changed."""
+    path = Path(os.path.realpath(path))
+    if path.exists() and not path.is_file():
+        raise OSError(errno.EINVAL, "it is no plain file", str(path))
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}-", suffix=path.suffix)
     try:

@@ -284,3 +284,10 @@ def test_a_failure_that_a_mark_hides_fails_a_project_with_a_table(write: Write, 
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     line = "runcoord: a failure is hidden, as by a mark: a.runcoord.yaml::never-refused::default"
     assert line in result.outlines
+
+
+def test_the_gate_alone_cannot_be_switched_off(write: Write, run: Run) -> None:
+    write("a.runcoord.yaml", PASSING)
+    result = run("-p", "no:runcoord-gate", "--runcoord-require=9")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert "without its gate a run would be green whatever ran" in result.stderr.str()

@@ -516,6 +516,32 @@ def test_a_hook_for_reports_that_raises_fails_the_gate_and_the_rest_is_told(writ
     assert [each["kind"] for each in gate["reasons"]] == ["hook"]
 
 
+@pytest.mark.parametrize("end", ["raise SystemExit(0)", "import pytest; pytest.skip('x')"])
+def test_a_hook_for_reports_cannot_end_the_run_as_green(write: Write, run: Run, end: str) -> None:
+    write("conftest.py", f"def pytest_runcoord_report(report):\n    {end}\n")
+    path = write("a.runcoord.yaml", PASSING)
+    result = run("--runcoord-json=out.json")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert json.loads((path.parent / "out.json").read_text("utf-8"))["exit_code"] == 1
+
+
+def test_what_a_hook_changes_in_its_report_changes_no_other(
+    write: Write, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(
+        "conftest.py",
+        "import pytest\n@pytest.hookimpl(tryfirst=True)\ndef pytest_runcoord_report(report):\n"
+        "    report['subject']['capabilities'].append(object())\n    report.clear()\n",
+    )
+    write("also.py", "def pytest_runcoord_report(report):\n    print('verdict', report['gate']['verdict'])\n")
+    monkeypatch.syspath_prepend(str(Path.cwd()))
+    path = write("a.runcoord.yaml", PASSING)
+    result = run("--runcoord-json=out.json", "-p", "also", "-s")
+    assert result.ret == pytest.ExitCode.OK
+    assert "verdict passed" in result.stdout.str()
+    assert "runs" in json.loads((path.parent / "out.json").read_text("utf-8"))["subject"]["capabilities"]
+
+
 # --- without pytest ---
 
 

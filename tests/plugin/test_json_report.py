@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from plugin.scenario_files import (
 from plugin.test_known_failures import LATER, VERSIONED, entry
 from pytest_runcoord.commands import schema
 from pytest_runcoord.report_schema import DOCUMENT, PARTS, report_schema
+from pytest_runcoord.whole_files import write_whole
 
 pytest_plugins = ["pytester"]
 Write = Callable[[str, str], Path]
@@ -186,6 +188,37 @@ def test_an_old_report_stays_whole_and_nothing_else_is_left_beside_it(write: Wri
     run(JSON)
     assert [path.name for path in (directory / "out").iterdir()] == ["report.json"]
     assert report_in(directory)["counts"]["passed"] == 1
+
+
+def test_a_report_takes_the_place_of_nothing_but_a_file(write: Write, run: Run) -> None:
+    directory = write("a.runcoord.yaml", PASSING).parent
+    os.mkfifo(directory / "pipe")
+    result = run("--runcoord-json=pipe")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["ERROR: --runcoord-json: *pipe is no plain file. Nothing was run."])
+    assert (directory / "pipe").is_fifo()
+    with pytest.raises(OSError, match="no plain file"):
+        write_whole(directory / "pipe", "x")
+    assert (directory / "pipe").is_fifo()
+
+
+def test_a_report_is_written_where_a_link_leads(write: Write, run: Run) -> None:
+    directory = write("a.runcoord.yaml", PASSING).parent
+    (directory / "link.json").symlink_to("kept/report.json")
+    assert run("--runcoord-json=link.json").ret == pytest.ExitCode.OK
+    assert (directory / "link.json").is_symlink()
+    assert json.loads((directory / "kept/report.json").read_text("utf-8"))["exit_code"] == 0
+
+
+def test_the_exit_code_in_the_report_is_that_of_the_run_whatever_fails_last(write: Write, run: Run) -> None:
+    directory = write("a.runcoord.yaml", PASSING).parent
+    write(
+        "conftest.py",
+        "import shutil\ndef pytest_sessionfinish():\n    shutil.rmtree('html'); open('html', 'w').close()\n",
+    )
+    result = run(JSON, "--runcoord-report=html")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert report_in(directory)["exit_code"] == 1
 
 
 def test_collecting_alone_writes_nothing(write: Write, run: Run) -> None:

@@ -89,7 +89,11 @@ class Conversation:
         self.due: dict[str, float | None] = {}
         """When it wants a tick, by the name of the timer; the name is empty where it has one."""
         self.rows_written: int | None = None
-        self.hello = self._greeting()
+        try:
+            self.hello = self._greeting()
+        except BaseException:  # an interrupt, the alarm of somebody else: nobody knows of it yet
+            self.child.let_go()
+            raise
         self._name = "".join(filter(str.isprintable, self.hello["name"]))[:SHOWN_NAME] or self._name
 
     @property

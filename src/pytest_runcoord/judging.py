@@ -39,7 +39,7 @@ class Problem:
 
     kind: str
     """``min-scenarios``, ``required-tier``, ``required-invariant``, ``unmatched-known-failure``,
-    ``hidden-failure``, ``unread-table``, ``hook`` or ``report``."""
+    ``ambiguous-known-failure``, ``hidden-failure``, ``unread-table``, ``hook`` or ``report``."""
     message: str
     remedy: str = ""
     place: Place | None = None
@@ -102,13 +102,20 @@ def selection_of(config: pytest.Config, options: Options) -> Selection:
     everything = config.rootpath.resolve()
     parts = [each for each in paths if not everything.is_relative_to(_resolved(config, each))]
     places = {
-        "a path": len(parts) == len(paths) > 0 and not options.suite_alone,
+        "a path": len(parts) == len(paths) > 0,
+        "the folder that pytest was started in": _started_below(config) and not options.suite_alone,
         "--runcoord-tier": options.tiers_by_option and said("--runcoord-tier"),
     }
     return Selection(
         next((name for name, given in words.items() if given), ""),
         next((name for name, given in places.items() if given), ""),
     )
+
+
+def _started_below(config: pytest.Config) -> bool:
+    """Whether the folder decides what runs: ``testpaths`` count in the rootdir only."""
+    by_folder = config.args_source is pytest.Config.ArgsSource.INVOCATION_DIR
+    return by_folder and config.invocation_params.dir.resolve() != config.rootpath.resolve()
 
 
 def _resolved(config: pytest.Config, path: str) -> Path:
@@ -136,6 +143,7 @@ def judge(session: pytest.Session, options: Options, tally: Tally, met: Iterable
     elif options.table.required_invariants:
         found.notes.append(f"required_invariants were not checked, because {found.not_judged}")
     if options.known is not None:
+        found.problems += _ambiguous(options.known, tally)
         found.notes += list(_about_known(options.known, tally))
     return found
 
@@ -281,6 +289,23 @@ def _unmatched(options: Options, known: KnownFailures, tally: Tally, met: set[st
                 entry.place,
             )
         )
+
+
+def _ambiguous(known: KnownFailures, tally: Tally) -> Iterable[Problem]:
+    """Entries without a file that are about scenarios in several: who accepted one has not seen the others."""
+    for entry in known.entries:
+        if entry.parts[0]:
+            continue
+        key = key_of(entry)
+        files = sorted({node.partition("::")[0] for node, each in tally.variants.items() if each.known == key})
+        if len(files) > 1:
+            yield Problem(
+                "ambiguous-known-failure",
+                f"the known failure {entry.scenario!r} is about scenarios in {_named(files)}",
+                "Write one entry for each that is known, with its file: "
+                f"scenario = '{files[0].rpartition('/')[2]}::{entry.scenario}'.",
+                entry.place,
+            )
 
 
 def shipped_names(directory: Path) -> set[str]:

@@ -178,7 +178,12 @@ def _verdict(found: Mapping[str, object], outcome: str) -> str:
     if found.get(KNOWN_IS) == "expected" and outcome == "skipped":  # not with --runxfail
         return XFAILED
     # Without a verdict something around the scenario failed or skipped it, so it did not run.
-    return str(found.get(VERDICT, Verdict.SKIPPED.value if outcome == "skipped" else "error"))
+    verdict = str(found.get(VERDICT, Verdict.SKIPPED.value if outcome == "skipped" else "error"))
+    if outcome != Verdict.FAILED:
+        return verdict
+    # Around it something failed that passed by itself, or that is skipped and is required.
+    around = {Verdict.PASSED.value: Verdict.FAILED.value, Verdict.SKIPPED.value: "error"}
+    return around.get(verdict, verdict)
 
 
 def never_exercised(exercised: Mapping[str, int]) -> list[str]:

@@ -291,3 +291,39 @@ def test_the_gate_alone_cannot_be_switched_off(write: Write, run: Run) -> None:
     result = run("-p", "no:runcoord-gate", "--runcoord-require=9")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     assert "without its gate a run would be green whatever ran" in result.stderr.str()
+
+
+def test_a_run_that_was_started_below_the_project_is_a_part(
+    pytester: pytest.Pytester, write: Write, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write("pytest.ini", "[pytest]\ntestpaths = tests\n")
+    write("tests/one/a.runcoord.yaml", passing("a"))
+    write("tests/two/b.runcoord.yaml", failing("b"))
+    write("runcoord.toml", "min_scenarios = 2\n" + entry("b"))
+    assert run().ret == pytest.ExitCode.OK
+    monkeypatch.chdir(pytester.path / "tests" / "one")
+    result = run()
+    assert result.ret == pytest.ExitCode.OK
+    assert "because the folder that pytest was started in chose some" in result.stdout.str()
+
+
+@pytest.mark.usefixtures("shipped")
+def test_a_path_beside_the_suite_is_a_part(write: Write, run: Run) -> None:
+    write("pytest.ini", "[pytest]\n")
+    write("one/a.runcoord.yaml", passing("a"))
+    write("two/b.runcoord.yaml", failing("b"))
+    write("runcoord.toml", entry("theirs") + entry("b"))
+    assert run("--runcoord-suite", "one").ret == pytest.ExitCode.OK
+
+
+def test_what_fails_around_a_scenario_that_passed_is_counted_as_a_failure(write: Write, run: Run) -> None:
+    write("pytest.ini", "[pytest]\n")
+    write("a.runcoord.yaml", passing("a"))
+    write(
+        "conftest.py",
+        "import pytest\n\ndef pytest_collection_modifyitems(items):\n"
+        "    items[0].add_marker(pytest.mark.xfail(strict=True, reason='it fails'))\n",
+    )
+    result = run("--runcoord-annotations", "--runcoord-json=r.json")
+    assert result.parseoutcomes() == {"failed": 1}
+    assert summary(result).startswith("1 scenario in 1 variant: 1 failed\n")

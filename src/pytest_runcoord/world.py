@@ -70,7 +70,7 @@ class World(Surroundings):
         """What counts the work of an incarnation, each object once: openers may share one."""
         self._uncounted = False
         self.changed = True
-        self._announced = getattr(subject, "announces_writes", "ports" in subject.capabilities)
+        self.announced = getattr(subject, "announces_writes", "ports" in subject.capabilities)
         """Every write is seen at a port."""
         self.changes = Changes(self.history, self.time, self._recall, self._look_again)
         self.given_out: set[str] | None = None
@@ -333,7 +333,7 @@ class World(Surroundings):
 
     def snapshot(self) -> Snapshot:
         """What is durable now. A subject that writes past the ports is looked at every time."""
-        if self.changed or not self._announced:
+        if self.changed or not self.announced:
             self.shared["rows_written"] = self.rows_written()
             if self._onlooker is None:
                 self._onlooker = subject_world(self, None)
@@ -347,7 +347,7 @@ class World(Surroundings):
         self.changed = True
 
     def _recall(self) -> Snapshot | None:
-        unknown = self.changed if self._announced else self.unobserved  # in a crowd a look costs too much
+        unknown = self.changed if self.announced else self.unobserved  # in a crowd a look costs too much
         return None if unknown else self.snapshot()
 
     def _look_again(self, unannounced: bool) -> Snapshot:

@@ -181,7 +181,15 @@ class Watch:
         processes, homes = self._world.processes.used, self._world.has_homes
         if processes is not self._processes or homes is not self._homes:
             self._choose(processes, homes)
-        of_verbs, of_kinds = self._of_verbs, self._of_kinds
+        announced, self._world.announced = self._world.announced, True  # all are shown what was looked at now
+        try:
+            self._feed(before, after)
+        finally:
+            self._world.announced = announced
+
+    def _feed(self, before: Snapshot, after: Snapshot) -> None:
+        """Tell the invariants what ended, and what is stored that was not."""
+        completed, of_verbs, of_kinds = self._world.history.completed, self._of_verbs, self._of_kinds
         while self._fed < len(completed):  # not only once: one who sees something may make an entry
             for entry in completed[self._fed :]:
                 self._fed += 1

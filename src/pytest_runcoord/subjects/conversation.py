@@ -141,6 +141,13 @@ class Conversation:
             kind = kind_of(line, ANSWERS)
             if kind is not None:
                 return self._answer(verb, kind, line)
+            if after := self.child.unread():
+                self._fail(
+                    verb,
+                    "went on before its question was answered",
+                    after,
+                    "Read the reply first: at a moment there may be none, and it is killed there.",
+                )
             self._say(self._reply(world, verb, line), world)
         raise self.fault(verb, f"asked more than {MAX_QUESTIONS:,} questions", remedy="Look for a loop.")
 
@@ -207,7 +214,8 @@ class Conversation:
     def _line(self, verb: str, seconds: float) -> dict[str, Any]:
         try:
             most = MAX_SNAPSHOT_BYTES if verb == "snapshot" else MAX_LINE_BYTES
-            raw = self.child.read_line(seconds, most)
+            allowed = START_SECONDS if verb == "hello" else ANSWER_SECONDS
+            raw = self.child.read_line(seconds, most, allowed=allowed)
         except LineFault as fault:
             self._fail(verb, fault.problem, fault.read, fault.remedy)
         if self._command.told is not None:
@@ -283,7 +291,10 @@ class Conversation:
 
     def kill(self) -> None:
         """SIGKILL. Where it leaves processes, it is there unreaped until :meth:`let_go`, so that its group
-        is known as its own."""
+        is known as its own. :class:`ProgramFault` where it had ended already, which nobody asked of it."""
+        if not self._over and not self._asking and self.child.ended():
+            why = "See what it says last, and why it ended."
+            self._fail("between two requests", "ended by itself", remedy=why)
         self._over = self._over or "was killed"
         self.child.send_signal(signal.SIGKILL)
         if self.child.wait(SHUTDOWN_SECONDS) and not self.child.left_behind():

@@ -127,9 +127,10 @@ class Child:
         self._take(self._out.fileno())
         return bytes(self._read.partition(b"\n")[0])[:READ_BYTES]
 
-    def read_line(self, seconds: float, most: int = MAX_LINE_BYTES) -> bytes:
-        """Its next line, without the line end, within so many seconds of real time. :class:`LineFault` if
-        none comes, or if it has more than ``most`` bytes."""
+    def read_line(self, seconds: float, most: int = MAX_LINE_BYTES, *, allowed: float | None = None) -> bytes:
+        """Its next line, without the line end, within so many seconds of real time: what is left of those
+        ``allowed``, if that is said. :class:`LineFault` if none comes, or if it has more than ``most``
+        bytes."""
         end = _now() + seconds
         self._flood, self._most = 0, most
         while (line := self._first_line()) is None:
@@ -144,7 +145,7 @@ class Child:
             left = end - _now()
             if left <= 0:
                 raise LineFault(
-                    f"gave no answer within {seconds:.3g} s of real time",
+                    f"gave no answer within {seconds if allowed is None else allowed:.3g} s of real time",
                     bytes(self._read[:READ_BYTES]),
                     "See what it waits for, and that it flushes its standard output after every line.",
                 )

@@ -289,7 +289,7 @@ class VariantItem(ScenarioItem):
             recorder.result = result
         self.user_properties += properties(result)
         if self.known is not None and not self.config.getoption("runxfail", False):
-            self._judge_known(self.known, result, subject)
+            self._judge_known(result, subject)
         if result.verdict is Verdict.SKIPPED:
             if self.runcoord_tier in self.config.stash[OPTIONS].required_tiers:
                 why = f"the tier {self.runcoord_tier} is required, and could not be run"
@@ -304,12 +304,15 @@ class VariantItem(ScenarioItem):
         skipped._use_item_location = True  # shown at the scenario's line, as a skip mark would be
         raise skipped
 
-    def _judge_known(self, entry: KnownFailure, result: RunResult, subject: Any) -> None:
+    def _judge_known(self, result: RunResult, subject: Any) -> None:
         from pytest_runcoord.known_items import judge_known
 
         known = self.config.stash[OPTIONS].known
         assert known is not None
         known.hear(getattr(subject, "version", ""))
+        # Chosen anew: which of several entries counts depends on the version.
+        entry = known.about(self.path, self.scenario.name, self.name)
+        assert entry is not None
         judge_known(self, entry, known, result, _width(self.config))
 
     def text_at_scenario(self, message: str, verdict: Sequence[str]) -> FailureText:

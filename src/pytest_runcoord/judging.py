@@ -292,12 +292,14 @@ def _unmatched(options: Options, known: KnownFailures, tally: Tally, met: set[st
 
 
 def _ambiguous(known: KnownFailures, tally: Tally) -> Iterable[Problem]:
-    """Entries without a file that are about scenarios in several: who accepted one has not seen the others."""
+    """Entries without a file that are about scenarios in several: who accepted one did not see the others."""
     for entry in known.entries:
         if entry.parts[0]:
             continue
         key = key_of(entry)
-        files = sorted({node.partition("::")[0] for node, each in tally.variants.items() if each.known == key})
+        files = sorted(
+            {node.partition("::")[0] for node, each in tally.variants.items() if each.known == key}
+        )
         if len(files) > 1:
             yield Problem(
                 "ambiguous-known-failure",

@@ -93,7 +93,8 @@ class KnownFailure:
         revision = f" for {self.revision}" if self.revision else ""
         why = " ".join(self.why.split())
         why = why if len(why) <= MOST_OF_A_REASON else f"{why[: MOST_OF_A_REASON - 1]}…"
-        return f"accepted by {self.by}{revision}{term}: {why}"
+        said = " ".join(f"accepted by {self.by}{revision}{term}: {why}".split())
+        return "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in said)
 
 
 @dataclass(slots=True)

@@ -83,6 +83,9 @@ def _parsed(path: Path, data: bytes) -> dict[str, Any]:
         raise mistake(
             Place(path, path.name, line), "is not UTF-8", "save the file with that encoding"
         ) from None
+    if text.startswith("\N{ZERO WIDTH NO-BREAK SPACE}"):
+        remedy = "save the file as UTF-8 without one"
+        raise mistake(place, "begins with a byte order mark, which TOML does not have", remedy)
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

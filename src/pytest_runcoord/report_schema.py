@@ -157,6 +157,7 @@ PARTS: dict[str, tuple[str, Fields]] = {
                     "required-tier",
                     "required-invariant",
                     "unmatched-known-failure",
+                    "ambiguous-known-failure",
                     "hidden-failure",
                     "unread-table",
                     "hook",

@@ -89,14 +89,24 @@ class Telling:
             return
         if report.when != "call" and report.nodeid in self.told:
             return
-        crash = getattr(report.longrepr, "reprcrash", None)
         self.told[report.nodeid] = {
             "properties": found,
             "seconds": round(report.duration, 6),
-            "message": " ".join(str(crash.message).split())[:MAX_MESSAGE] if crash is not None else None,
-            "path": str(crash.path) if crash is not None else None,
-            "line": int(crash.lineno) if crash is not None else None,
+            **self._failure_in(report, found),
         }
+
+    def _failure_in(self, report: pytest.TestReport, found: dict[str, Any]) -> dict[str, Any]:
+        """Where a test failed, and by what in one line; one that pytest tells in words only (a strict xfail
+        that passed) failed where its scenario stands."""
+        crash = getattr(report.longrepr, "reprcrash", None)
+        if crash is not None:
+            message, path, line = str(crash.message), str(crash.path), int(crash.lineno)
+        elif report.failed:
+            message = next(iter(report.longreprtext.strip().splitlines()), "failed")
+            path, line = str(self.config.rootpath / report.nodeid.partition("::")[0]), int(found.get(LINE, 0))
+        else:
+            return {"message": None, "path": None, "line": None}
+        return {"message": " ".join(message.split())[:MAX_MESSAGE], "path": path, "line": line}
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         if report.failed and self.tells and report.nodeid.endswith(SUFFIX):
@@ -288,6 +298,7 @@ class Telling:
         known = self.options.known
         if known is None:
             return []
+        known.hear(self.met.version)  # which only the workers of xdist may have met
         met: dict[str, list[str]] = {}
         for node, each in self._tally.variants.items():
             met.setdefault(each.known, []).append(node)

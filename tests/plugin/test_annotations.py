@@ -130,3 +130,18 @@ def test_whatever_a_text_holds_it_stays_one_command(text: str, data: str, name: 
 def test_what_lies_outside_of_the_repository_is_named_in_the_message() -> None:
     [line] = lines([Annotation("error", "t", "m", Path("/elsewhere/s.yaml"), 3, 4)], Path("/r"))
     assert line == "::error title=t::/elsewhere/s.yaml:3: m"
+
+
+def test_a_failure_that_pytest_tells_in_words_only_is_annotated_at_its_scenario(
+    write: Write, run: Run
+) -> None:
+    write("a.runcoord.yaml", PASSING)
+    write(
+        "conftest.py",
+        "import pytest\n\ndef pytest_collection_modifyitems(items):\n"
+        "    items[0].add_marker(pytest.mark.xfail(strict=True, reason='it fails'))\n",
+    )
+    result = run("--runcoord-annotations")
+    assert result.parseoutcomes() == {"failed": 1}
+    line = "::error file=a.runcoord.yaml,line=1,title=plain-life::[XPASS(strict)] it fails"
+    assert line in result.outlines

@@ -135,3 +135,49 @@ def test_known_failures_are_the_same_under_xdist(write: Write, run_apart: Run) -
     result = run_apart("-p", "xdist", "-n2")
     assert result.parseoutcomes() == {"passed": 3, "xfailed": 3}
     assert summary(result).startswith("6 scenarios in 6 variants: 3 passed, 3 xfailed\n")
+
+
+LATE = """\
+from pytest_runcoord.reference import Reference
+
+class Late(Reference):
+    name = "queue"
+
+    @property
+    def version(self):
+        return "queue 1.4"
+"""
+
+
+@pytest.mark.usefixtures("two")
+def test_of_entries_for_several_revisions_that_counts_which_the_subject_says_late(
+    write: Write, run: Run
+) -> None:
+    write("late.py", LATE)
+    both = [entry(name, revision=each) for name in ("never-refused", "plain-life") for each in ("1.3", "1.4")]
+    write("runcoord.toml", 'subject = "late.py:Late"\n' + "".join(both))
+    result = run("--runcoord-json=out.json")
+    assert result.parseoutcomes() == {"xfailed": 1, "failed": 1}
+    assert "passes, and is listed as a known failure" in result.stdout.str()
+
+
+def test_an_entry_accepts_no_failure_of_another_file_that_has_the_same_name(write: Write, run: Run) -> None:
+    write("a.runcoord.yaml", FAILING)
+    write("runcoord.toml", entry("never-refused"))
+    assert run().ret == pytest.ExitCode.OK
+    write("b.runcoord.yaml", FAILING)
+    result = run()
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    line = "is about scenarios in a.runcoord.yaml, b.runcoord.yaml (runcoord.toml:1)"
+    assert f"runcoord: the known failure 'never-refused' {line}" in result.outlines
+    each = [entry(f"{file}.runcoord.yaml::never-refused") for file in "ab"]
+    write("runcoord.toml", "".join(each))
+    assert run().ret == pytest.ExitCode.OK
+
+
+@pytest.mark.usefixtures("two")
+def test_texts_of_an_entry_are_shown_on_one_line_without_control_characters(write: Write, run: Run) -> None:
+    write("runcoord.toml", entry("never-refused").replace("'maria'", '"ma\\u001b[2J\\nria"'))
+    output = run().stdout.str()
+    assert f"accepted by ma\N{REPLACEMENT CHARACTER}[2J ria until {LATER}" in output
+    assert "\x1b" not in output

@@ -149,6 +149,13 @@ def test_a_file_of_its_own_that_is_no_toml_is_shown_with_its_line(write: Write, 
     )
 
 
+def test_a_file_of_its_own_that_begins_with_a_mark_is_said_to(write: Write, run: Run) -> None:
+    write("runcoord.toml", "\ufeffmin_scenarios = 3\r\n")
+    result = run()
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert "runcoord.toml: begins with a byte order mark, which TOML does not have" in result.stderr.str()
+
+
 def test_two_tables_are_one_too_many(write: Write, run: Run) -> None:
     write("runcoord.toml", "min_scenarios = 1\n")
     write("pyproject.toml", "[tool.pytest.ini_options]\n[tool.runcoord]\nmin_scenarios = 2\n")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import socket
 
+from source_tree import ROOT
+
 ANY = "..."
 """A line of this alone stands for any lines."""
 
@@ -30,7 +32,7 @@ _IN_TABLES = [
 
 def scrubbed(output: str, directory: str, pids: dict[int, str]) -> str:
     """Output as a page may show it: nothing of this machine is in it."""
-    text = output.replace(directory, "/home/you/try")
+    text = output.replace(directory, "/home/you/try").replace(str(ROOT), "/home/you/runcoord")
     text = re.sub(rf"\b{re.escape(socket.gethostname())}(?=:[0-9]+)", "gw", text)
     for pid, shown in pids.items():
         text = re.sub(rf"\b{pid}\b", shown, text)

@@ -40,6 +40,9 @@ def answer_of(verb: str, gave: Any, args: Mapping[str, Any], given: Any = None) 
         )
     if inspect.isgenerator(gave) or inspect.isasyncgen(gave):
         raise Nonsense("gave a generator, of which nothing has run", "a method without 'yield'")
+    if inspect.iscoroutine(gave):  # what it is made of was driven to its end
+        gave.close()
+        raise Nonsense("gave a coroutine, of which nothing has run", "an answer", "Await it in the verb.")
     if gave is None and verb in ACQUIRES:
         if verb in OR_NOTHING:
             return Answer({OR_NOTHING[verb]: None})

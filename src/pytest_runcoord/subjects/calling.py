@@ -71,7 +71,8 @@ class Calls:
         except OF_THE_USER:
             raise
         except BaseException as error:
-            if type(error).__module__.partition(".")[0] == OF_THE_WORLD:
+            of_the_world = type(error).__module__.partition(".")[0] == OF_THE_WORLD
+            if of_the_world and not isinstance(error, NotImplementedError):  # which a loop answers it with
                 raise
             if bound.rang:  # it made another error, or a refusal, of its end
                 raise self._hung(verb) from error

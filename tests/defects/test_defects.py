@@ -29,6 +29,8 @@ def _word(result: object) -> str:
     return "refused" if failure.name == "refused" else str(failure.step).split(":")[0]
 
 
+# Every scenario in every variant: what `pytest -p runcoord --runcoord-suite` runs, and .ci/run with it.
+@pytest.mark.soak
 @pytest.mark.parametrize(("area", "slug"), SLUGS, ids=[f"{area}-{slug}" for area, slug in SLUGS])
 def test_the_scenarios_of_a_failure_mode_are_green_on_the_reference(area: str, slug: str) -> None:
     for ran in runs_of(area, slug):

@@ -56,6 +56,8 @@ class Bite:
     """Variants that had occasion to show the fault and stayed green."""
     broke: dict[str, str] = field(default_factory=dict)
     """Variants in which the subject failed on the fault, so that nothing was judged, and how it failed."""
+    skipped: int = 0
+    """Variants that cannot be run, for another reason than what the subject lacks."""
     red_before: int = 0
     """Variants that are red without the fault."""
     seconds: float = 0.0
@@ -144,11 +146,12 @@ class Trials:
     def _turns_red(self, candidate: Candidate, bite: Bite) -> bool:
         result, met = self.with_fault(candidate, bite.fault)
         bite.tried += 1
+        if result.verdict is Verdict.SKIPPED:
+            bite.skipped += 1
+            return False
         if result.verdict is Verdict.PASSED:
             if met:
                 bite.met.append(candidate.name)
-            return False
-        if result.verdict is Verdict.SKIPPED:
             return False
         if not self.is_green(candidate):
             bite.red_before += 1
@@ -195,8 +198,9 @@ def _why_not(bite: Bite) -> tuple[Bitten, str]:
     if bite.met:
         met = _variants(len(bite.met))
         return Bitten.GREEN, f"the gate stays green: {met} met the fault, and none turned red{broke}{late}"
-    if bite.red_before == bite.tried:
-        return Bitten.NO_GREEN_VARIANT, f"{_variants(bite.tried)} tried, and red without the fault{late}"
+    if bite.red_before and bite.red_before + bite.skipped == bite.tried:
+        red = _variants(bite.red_before)
+        return Bitten.NO_GREEN_VARIANT, f"{red} tried, and red without the fault{late}"
     return (
         Bitten.NEVER_MET,
         f"no scenario gave it occasion: {_variants(bite.tried)} tried, and none met the fault{broke}{late}",

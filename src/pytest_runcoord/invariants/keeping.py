@@ -70,15 +70,20 @@ class RetryKeepsInputs(Invariant):
 
 class AcceptedIsStored(Invariant):
     id = "nothing-lost"
-    says = "A run that was accepted is in the store at once, and has an outcome once its end was."
+    says = (
+        "A run that was accepted is in the store at once, has an outcome once its end was accepted, and is "
+        "held no more once it was given back."
+    )
     hears = frozenset({"verb"})
-    verbs = frozenset({"submit", "complete", "finish"})
+    verbs = frozenset({"submit", "complete", "finish", "release"})
 
     def see(self, entry: Entry, before: Snapshot) -> None:
         if entry.status != "ok" or entry.data.get("ended") == "lost":
             return
         if entry.what == "submit":
             self._require_run(entry.data.get("run"))
+        elif entry.what == "release":
+            self._require_release(str(entry.data.get("on")), before)
         else:
             self._require_outcome(entry.data.get("on"))
 
@@ -89,6 +94,18 @@ class AcceptedIsStored(Invariant):
         self.exercised += 1
         if run_id not in snapshot.runs and all(row.key != run_id for row in snapshot.bad):
             self.fail(f"{run_id} was accepted and is not stored", expected="a run", seen="none")
+
+    def _require_release(self, run_id: str, before: Snapshot) -> None:
+        was, run = before.runs.get(run_id), self.world.snapshot().runs.get(run_id)
+        if was is None or was.state not in ("claimed", "running"):
+            return
+        self.exercised += 1
+        if run == was:
+            self.fail(
+                f"that {run_id} is given back was accepted, and is not stored",
+                expected="a run that waits",
+                seen=f"{was.state}, as before",
+            )
 
     def _require_outcome(self, run_id: object) -> None:
         if not isinstance(run_id, str):

@@ -63,6 +63,7 @@ TWICE = """
         (lambda: imported_datetime.now().timestamp(), True),  # noqa: DTZ005  which is what many do
         (lambda: imported_datetime.now(datetime.UTC).timestamp(), True),
         (lambda: time.clock_gettime(time.CLOCK_REALTIME), True),
+        (lambda: time.clock_gettime_ns(time.CLOCK_REALTIME) / 1e9, True),
         (lambda: time.monotonic(), False),
         (lambda: time.monotonic_ns() / 1e9, False),
         (lambda: time.clock_gettime(time.CLOCK_MONOTONIC), False),
@@ -95,6 +96,15 @@ def test_a_sleep_lets_the_time_of_the_world_pass_and_nobody_waits(wait: Callable
     assert result.verdict is Verdict.PASSED, result.failure
     assert seen[0][0] == pytest.approx(20.0)
     assert time.monotonic() - began < REAL_SECONDS
+
+
+@pytest.mark.parametrize("seconds", [-1.0, float("nan")])
+def test_a_sleep_of_less_than_nothing_is_refused_as_the_real_one_does(seconds: float) -> None:
+    result = tried(LIFE, reading(lambda: time.sleep(seconds), []))
+    assert result.failure is not None
+    assert result.failure.problem == (
+        "the subject toy: start raised ValueError: sleep length must be non-negative"
+    )
 
 
 def test_everything_is_as_before_when_the_scenario_is_over_also_after_a_failure() -> None:

@@ -108,7 +108,9 @@ class PatchedTime:
         def sleep(seconds: float) -> None:
             caller = sys._getframe(1).f_globals.get("__name__", "")
             if self._in_force() and not caller.startswith(REAL_WAITS):
-                world.sleeper.sleep(max(0.0, seconds))
+                if not seconds >= 0:  # nor is NaN; the real one refuses both
+                    raise ValueError("sleep length must be non-negative")
+                world.sleeper.sleep(seconds)
             else:
                 real(seconds)
 
@@ -130,6 +132,14 @@ class PatchedTime:
 
         _replace(real, clock_gettime)
         self._undo.append(lambda: _replace(clock_gettime, real))
+        real_ns = time.clock_gettime_ns
+
+        def clock_gettime_ns(clk_id: int) -> int:
+            read = clocks.get(clk_id) if self._in_force() else None
+            return real_ns(clk_id) if read is None else round(read() * 1e9)
+
+        _replace(real_ns, clock_gettime_ns)
+        self._undo.append(lambda: _replace(clock_gettime_ns, real_ns))
 
 
 def _replace(old: Any, new: Any) -> None:

@@ -359,7 +359,7 @@ OWNING: list[Defect] = [
     Defect(
         "given-back",
         "Giving back is answered, and not written.",
-        "run",
+        "nothing-lost",
         _release_does_nothing,
     ),
     Defect(

@@ -196,8 +196,8 @@ def library_page() -> str:
     parts = [
         (
             "The names that a program may rely on: those of `runcoord`, listed here, of `runcoord.errors` "
-            "(see [errors](errors.md)), `runcoord.ports`, `runcoord.testing` and `runcoord.values`. A name that "
-            "begins with an underscore may change in any version. All times are in seconds."
+            "(see [errors](errors.md)), `runcoord.ports`, `runcoord.testing` and `runcoord.values`. A "
+            "name that begins with an underscore may change in any version. All times are in seconds."
         )
     ]
     placed: set[str] = set()

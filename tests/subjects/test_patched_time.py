@@ -158,3 +158,12 @@ def test_local_time_is_that_of_the_zone_of_the_scenario() -> None:
     assert result.verdict is Verdict.PASSED, result.failure
     expected = datetime.datetime.fromtimestamp(seen[0][1], datetime.timezone(datetime.timedelta(hours=9)))
     assert seen[0][0] == expected.hour
+
+
+def test_a_scenario_in_another_thread_than_the_first_sees_the_time_of_its_world_too() -> None:
+    seen: list[Any] = []
+    thread = threading.Thread(target=lambda: tried(LIFE, reading(lambda: time.time(), seen)))
+    thread.start()
+    thread.join()
+    [(read, wall, _)] = seen
+    assert read == pytest.approx(wall, abs=1e-3)

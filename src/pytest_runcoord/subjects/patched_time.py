@@ -33,6 +33,8 @@ class PatchedTime:
     def __init__(self) -> None:
         self._world: SubjectWorld | None = None
         self._inside = 0
+        self._thread = threading.current_thread()
+        """The one in which the scenario runs: threads of the subject see real time."""
         self._freezer: Any = None
         self._undo: list[Callable[[], None]] = []
 
@@ -62,7 +64,7 @@ class PatchedTime:
             self._inside -= 1
 
     def _in_force(self) -> bool:
-        return self._inside > 0 and threading.current_thread() is threading.main_thread()
+        return self._inside > 0 and threading.current_thread() is self._thread
 
     # --- time and datetime: freezegun finds and replaces them in every module ---
 

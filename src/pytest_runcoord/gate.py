@@ -25,6 +25,10 @@ KNOWN_MET = "runcoord_known_met"
 """What a worker of xdist tells when it ends: the known failures that are about something it collected."""
 
 
+LOOKS = ("collectonly", "showfixtures", "show_fixtures_per_test", "cacheshow")
+"""Options by which pytest shows something, and runs nothing that could be required."""
+
+
 class Gate:
     """The hooks of one session. Under xdist each process has one; only the controller's sees all reports."""
 
@@ -36,6 +40,7 @@ class Gate:
         self.judgement: Judgement | None = None
         self.spread = False
         self.met: set[str] | None = None
+        self.ended_by = ""
         config.stash[OPTIONS] = self.options
         self.hooks = hooks_in(config)
         self.telling: Any = None
@@ -112,6 +117,10 @@ class Gate:
             self.tally = Tally()
         return self.tally
 
+    def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+        """Also called for ``pytest.exit``, whose exit code may be 0."""
+        self.ended_by = f"{excinfo.typename}: {excinfo.value}"
+
     # --- after ---
 
     @pytest.hookimpl(tryfirst=True)
@@ -121,13 +130,14 @@ class Gate:
             if known is not None:
                 config.workeroutput[KNOWN_MET] = sorted(known.met)  # type: ignore[attr-defined]
             return
-        if config.getoption("collectonly") or not self._has_something_to_judge():
+        looks = any(config.getoption(name, None) for name in LOOKS)
+        if looks or not self._has_something_to_judge():
             return
         from pytest_runcoord.judging import judge
 
         if not self.spread and known is not None:
             self.met = known.met
-        self.judgement = judge(session, self.options, self.counted(), self.met)
+        self.judgement = judge(session, self.options, self.counted(), self.met, ended_by=self.ended_by)
         self._tell_junit(self.judgement)
         if self.judgement.problems and self.options.annotations:
             self.tell()

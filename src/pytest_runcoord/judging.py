@@ -39,7 +39,8 @@ class Problem:
 
     kind: str
     """``min-scenarios``, ``required-tier``, ``required-invariant``, ``unmatched-known-failure``,
-    ``ambiguous-known-failure``, ``hidden-failure``, ``unread-table``, ``hook`` or ``report``."""
+    ``ambiguous-known-failure``, ``hidden-failure``, ``unread-table``, ``ended-early``, ``hook`` or
+    ``report``."""
     message: str
     remedy: str = ""
     place: Place | None = None
@@ -122,10 +123,15 @@ def _resolved(config: pytest.Config, path: str) -> Path:
     return (config.invocation_params.dir / path).resolve()
 
 
-def judge(session: pytest.Session, options: Options, tally: Tally, met: Iterable[str] | None) -> Judgement:
+def judge(
+    session: pytest.Session, options: Options, tally: Tally, met: Iterable[str] | None, ended_by: str = ""
+) -> Judgement:
     """Whether the run is green as a whole. ``met``: the known failures that are about something that was
-    collected, ``None`` where nobody knows."""
+    collected, ``None`` where nobody knows. ``ended_by``: what ended it before everything ran."""
     found = Judgement()
+    if ended_by and session.exitstatus == pytest.ExitCode.OK:
+        message = f"the run was ended early, with exit code 0, by {' '.join(ended_by.split())}"
+        found.problems.append(Problem("ended-early", message, "Give pytest.exit another returncode."))
     if session.exitstatus not in JUDGED_AFTER or session.shouldfail:
         found.not_judged = "the run ended early"
         return found

@@ -160,6 +160,7 @@ PARTS: dict[str, tuple[str, Fields]] = {
                     "ambiguous-known-failure",
                     "hidden-failure",
                     "unread-table",
+                    "ended-early",
                     "hook",
                     "report",
                 ),

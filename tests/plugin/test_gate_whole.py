@@ -327,3 +327,24 @@ def test_what_fails_around_a_scenario_that_passed_is_counted_as_a_failure(write:
     result = run("--runcoord-annotations", "--runcoord-json=r.json")
     assert result.parseoutcomes() == {"failed": 1}
     assert summary(result).startswith("1 scenario in 1 variant: 1 failed\n")
+
+
+def test_a_run_that_is_ended_early_is_not_green(write: Write, run: Run) -> None:
+    write("runcoord.toml", "min_scenarios = 1\n")
+    write("a.runcoord.yaml", PASSING)
+    write("b.runcoord.yaml", FAILING)
+    write(
+        "conftest.py",
+        "import pytest\ndef pytest_runtest_setup(item):\n"
+        "    if item.nodeid[0] == 'b':\n        pytest.exit('enough', returncode=0)\n",
+    )
+    result = run()
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert "runcoord: the run was ended early, with exit code 0, by Exit: enough" in result.outlines
+
+
+@pytest.mark.parametrize("look", ["--fixtures", "--fixtures-per-test", "--cache-show"])
+def test_what_only_shows_something_is_not_judged(write: Write, run: Run, look: str) -> None:
+    write("runcoord.toml", "min_scenarios = 1\n")
+    write("a.runcoord.yaml", PASSING)
+    assert run(look).ret == pytest.ExitCode.OK

@@ -9,6 +9,7 @@ from pytest_runcoord.history import Entry
 from pytest_runcoord.looks import MAX_RUNS_DRAWN, Look
 from pytest_runcoord.picture.drawing import picture_of
 from pytest_runcoord.picture.model import LeaseSeen, Picture
+from pytest_runcoord.picture.words import ACQUIRES
 from pytest_runcoord.rendering import message
 from pytest_runcoord.verdict import RunResult
 
@@ -57,13 +58,29 @@ def leases_seen(looks: Sequence[Look], entries: Sequence[Entry]) -> list[LeaseSe
             now = (run.owner, run.epoch, run.lease, run.outcome)
             if known.get(run.run_id) != now and (run.run_id in known or len(known) < MAX_RUNS_DRAWN):
                 known[run.run_id] = now
-                seen.append(_seen(look, run, began))
+                seen.append(_seen(look, run, began, _holder(run, entries[: look.after])))
     return seen
 
 
-def _seen(look: Look, run: RunSeen, began: float) -> LeaseSeen:
+def _holder(run: RunSeen, entries: Sequence[Entry]) -> str:
+    """Who holds a lease: whom the store names, or else who acquired the run last; empty for nobody."""
+    if run.lease is None:
+        return ""
+    if run.owner:
+        return str(run.owner.rpartition("#")[0] or run.owner)
+    acquired = (
+        each.actor
+        for each in reversed(entries)
+        if each.kind == "verb"
+        and each.what in ACQUIRES
+        and each.status == "ok"
+        and each.data.get("run") == run.run_id
+    )
+    return next(acquired, "")
+
+
+def _seen(look: Look, run: RunSeen, began: float, owner: str) -> LeaseSeen:
     lease = run.lease
     same_boot = lease is not None and lease.boot_id == look.boot_id
     expires = lease.boottime - began if lease is not None and same_boot else None
-    owner = run.owner.rpartition("#")[0] if lease is not None else ""
     return LeaseSeen(look.after, str(run.run_id), int(run.epoch), owner, expires, str(run.outcome or ""))

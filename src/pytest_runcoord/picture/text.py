@@ -127,7 +127,7 @@ class _Grid:
         column = self._columns[lease.lane] + 1
         ran_out = lease.expired != NOWHERE and place >= lease.expired
         line[column] = EXPIRED if ran_out else HELD
-        if place == lease.first:
+        if place == lease.first and lease.epoch:  # else it is not known
             line[column + 1] = str(lease.epoch)[-1]
 
     def _draw_arrow(self, line: list[str], own: int, target: int) -> None:

@@ -123,13 +123,18 @@ def check(context: click.Context, paths: tuple[Path, ...], plugins: tuple[str, .
     metavar="DIR",
     help="Where the subject and the scenarios go, below the project.",
 )
-@click.option("--github", is_flag=True, help="Write a workflow for GitHub Actions, too.")
+@click.option(
+    "--github",
+    is_flag=True,
+    help="Write a workflow for GitHub Actions, too; in a project that has begun, only that.",
+)
 @click.pass_context
 def init(context: click.Context, directory: Path, tests: str, github: bool) -> None:
     """Write a commented subject, two first scenarios and the configuration of the gate into a project.
 
     What is written runs as it is, on a placeholder, and says what to fill in. DIRECTORY is the project, the
-    current one if it is left out. Nothing that is there is changed; if one of the files is, none is written.
+    current one if it is left out. Nothing that is there is changed; if one of the files is there, none is
+    written.
     """
     from pytest_runcoord.starting.project import CannotBegin, new_files, write
 
@@ -151,8 +156,9 @@ def init(context: click.Context, directory: Path, tests: str, github: bool) -> N
     click.echo()
     place = "" if directory == Path() else f"  (in {directory})"
     click.echo(f"Run it:           pytest -p runcoord{place}")
-    click.echo(f"Then fill in:     {tests}/subject.py, from top to bottom")
-    click.echo("All scenarios:    pytest -p runcoord --runcoord-suite")
+    if len(files) > 1:
+        click.echo(f"Then fill in:     {tests}/subject.py, from top to bottom")
+        click.echo("All scenarios:    pytest -p runcoord --runcoord-suite")
 
 
 @click.command(

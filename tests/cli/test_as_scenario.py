@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -12,8 +13,9 @@ from pytest_runcoord.runner import run_variant
 from pytest_runcoord.scenario import Scenario, load_text, variants
 from pytest_runcoord.verbs import default_registry
 from pytest_runcoord.verdict import RunResult, Verdict
-from runcoord import Outcome
+from runcoord import Outcome, Ports, open_coordinator
 from runcoord.ports import Habitat, NewProcess, ProcessIdentity, Role
+from runcoord.testing import CountingIds, ManualClock, ManualSleeper
 
 SECRET = "hunter2-and-more"
 
@@ -137,12 +139,34 @@ def test_a_scenario_that_was_written_can_be_turned_red(garden: Garden, shell: Sh
 
 
 def test_inputs_and_texts_are_left_out_and_named(garden: Garden, shell: Shell) -> None:
-    garden.finished(
-        "r", payload={"password": SECRET}, task=SECRET, agent=SECRET, conversation_key=SECRET, result=SECRET
-    )
+    private = {"task": SECRET, "agent": SECRET, "conversation_key": SECRET}
+    lease = garden.running("r", payload={"password": SECRET}, **private)
+    garden.coordinator.progress(lease, SECRET)
+    garden.coordinator.stop("r", SECRET)
+    garden.coordinator.complete(lease, "failed", result=SECRET, error=SECRET)
+    garden.sql("update events set reason = ?", SECRET)
     text = written(garden, shell, "r")
     assert SECRET not in text
-    assert "# Left out, because it may be secret: payload, task, agent, conversation_key, result\n" in text
+    assert "worker-1" not in text
+    [line] = [each for each in text.splitlines() if each.startswith("# Left out")]
+    assert line.partition(": ")[2].split(", ") == [
+        *("payload", "task", "agent", "conversation_key"),
+        *("result", "error", "progress", "stop_reason", "reason of its event"),
+    ]
+
+
+def test_an_event_that_nobody_served_waits_in_the_scenario_too(
+    path: Path, clock: ManualClock, shell: Shell
+) -> None:
+    ports = Ports(clock=clock, ids=CountingIds(), sleeper=ManualSleeper(clock))
+    with open_coordinator(path, owner="worker-1", ports=ports) as coordinator:
+        coordinator.submit(run_id="r", destination="chat")
+        coordinator.start(coordinator.claim("r"))
+        clock.advance(100)
+        coordinator.recover()
+    answer = shell("show", "r", "--as-scenario")
+    assert "event: {run: r1, state: pending}" in answer.out
+    assert run(answer.out).verdict is Verdict.PASSED
 
 
 @pytest.mark.parametrize(
@@ -150,9 +174,9 @@ def test_inputs_and_texts_are_left_out_and_named(garden: Garden, shell: Shell) -
 )
 def test_hostile_names_and_texts_stay_inside_of_a_comment(garden: Garden, shell: Shell, text: str) -> None:
     garden.finished("r", "failed", error=text)
-    garden.finished("other", destination="archived")
-    garden.sql("update events set destination = ?", text)
+    garden.sql("update runs set destination = ?", text)
     shown = written(garden, shell, "r")
+    assert "# The destination: " in shown
     assert run(shown).verdict is Verdict.PASSED
     assert all(each.isprintable() or each == "\n" for each in shown)
     assert all(len(line) <= 110 for line in shown.splitlines())

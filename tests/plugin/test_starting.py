@@ -97,6 +97,20 @@ def test_a_workflow_is_written_where_it_is_asked_for(project: Path) -> None:
     )
 
 
+def test_a_project_that_has_begun_gets_the_workflow_alone(project: Path) -> None:
+    begin(str(project))
+    subject = project / "tests/recovery/subject.py"
+    subject.write_text("filled in")
+    answer = begin(str(project), "--github")
+    assert answer.exit_code == 0
+    assert files_in(project) == sorted([*FILES, ".github/workflows/recovery.yml"])
+    assert subject.read_text() == "filled in"
+    assert "Then fill in" not in answer.output
+    again = begin(str(project), "--github")
+    assert again.exit_code == 2
+    assert "recovery.yml. Move it away. Nothing was written." in " ".join(again.output.split())
+
+
 @pytest.mark.parametrize("name", FILES)
 def test_where_one_of_the_files_is_there_none_is_written(project: Path, name: str) -> None:
     path = project / name
@@ -105,6 +119,7 @@ def test_where_one_of_the_files_is_there_none_is_written(project: Path, name: st
     answer = begin(str(project))
     assert answer.exit_code == 2
     assert name in answer.output
+    assert "--tests" in answer.output if name != "runcoord.toml" else "has begun" in answer.output
     assert files_in(project) == []
     assert path.is_symlink()
 

@@ -32,18 +32,27 @@ class NewFile:
 
 
 def new_files(project: Path, tests: PurePosixPath, *, workflow: bool) -> list[NewFile]:
-    """The files of a start; raises :class:`CannotBegin` if the project has one of them, or a table already.
+    """The files of a start; raises :class:`CannotBegin` if the project has begun, or has one of them.
 
-    Nothing is written. ``tests`` is the directory for subject and scenarios, relative to ``project``.
+    In a project that has begun, with ``workflow``, it is the workflow alone. Nothing is written. ``tests``
+    is the directory for subject and scenarios, relative to ``project``.
     """
     if tests.is_absolute() or ".." in tests.parts:
         raise CannotBegin(f"{tests} is not below the project", "Name a directory in it: tests/recovery.")
-    _refuse_second_table(project)
     files = list(_files(tests, workflow))
+    table = _table_of(project)
+    if table:
+        files = [each for each in files if each.path == WORKFLOW]
+    if not files:
+        raise CannotBegin(
+            f"{table}: this project has begun",
+            "Fill in the subject that it names. --github adds a workflow; without the table one begins anew.",
+        )
     there = [str(each.path) for each in files if os.path.lexists(project / each.path)]
     if there:
-        remedy = f"Move {'it' if len(there) == 1 else 'them'} away, or begin elsewhere with --tests DIR."
-        raise CannotBegin(f"there already: {', '.join(there)}", remedy)
+        them = "it" if len(there) == 1 else "them"
+        elsewhere = "" if table else ", or begin elsewhere with --tests DIR"
+        raise CannotBegin(f"there already: {', '.join(there)}", f"Move {them} away{elsewhere}.")
     return files
 
 
@@ -63,18 +72,18 @@ def _files(tests: PurePosixPath, workflow: bool) -> Iterator[NewFile]:
         yield NewFile(path, text, what)
 
 
-def _refuse_second_table(project: Path) -> None:
-    """A table in pyproject.toml would stand beside the one that is written, and neither could be meant."""
+def _table_of(project: Path) -> str:
+    """Where the project has its table, in words; empty if it has none. A second one could not be meant."""
+    if os.path.lexists(project / OWN_TABLE):
+        return f"{OWN_TABLE} is there"
     path = project / PYPROJECT
     try:
-        if path.stat().st_size > MAX_CONFIGURATION_BYTES or b"[tool.runcoord" not in path.read_bytes():
-            return
+        large = path.stat().st_size > MAX_CONFIGURATION_BYTES
+        return (
+            "" if large or b"[tool.runcoord" not in path.read_bytes() else f"{PYPROJECT} has [tool.runcoord]"
+        )
     except OSError:
-        return
-    raise CannotBegin(
-        f"{PYPROJECT} has a table [tool.runcoord] already: this project has begun",
-        "Fill in the subject that it names, or take the table out to begin anew.",
-    )
+        return ""
 
 
 def write(project: Path, files: list[NewFile]) -> None:

@@ -27,8 +27,9 @@ MOST_PROCESSES = 8
 """Processes that are written down, beside a comment that counts the rest."""
 MOST_NOTES = 5
 """Events of its owner that are written down."""
-PRIVATE = ("payload", "task", "agent", "conversation_key", "result")
-"""What may hold secrets, and does not matter for how a run goes."""
+OF_SPEC = ("payload", "task", "agent", "conversation_key")
+OF_RUN = ("result", "error", "progress", "stop_reason")
+"""What may hold secrets, and does not matter for how a run goes; so may what a destination answered."""
 MOST_WORDS = 80
 """Characters of a real text that a comment quotes."""
 
@@ -65,7 +66,9 @@ class _Story:
 
     def head(self) -> list[str]:
         run = self._run
-        left = [name for name in PRIVATE if self._has(name)]
+        left = [name for name in OF_SPEC if getattr(run.spec, name) not in ("", "null")]
+        left += [name for name in OF_RUN if getattr(run, name)]
+        left += ["reason of its event"] if (event := self._terminal()) is not None and event.reason else []
         lines = [
             f"# Written by 'runcoord show --as-scenario' ({__version__}) from what the store knows of a run.",
             "# That is where the run is, not every step on the way: what is 'guessed' here is for you to",
@@ -73,10 +76,6 @@ class _Story:
             f"# The run: {_quoted(run.run_id)}"
             + (f", which retries {_quoted(run.retry_of)}" if run.retry_of else ""),
         ]
-        if run.owner:
-            lines.append(f"# Its last owner: {_quoted(run.owner)}, epoch {run.epoch}")
-        if run.error:
-            lines.append(f"# Its error: {_quoted(run.error)}")
         if left:
             lines.append(f"# Left out, because it may be secret: {', '.join(left)}")
         state = run.outcome.value if run.outcome is not None else run.state.value
@@ -86,10 +85,6 @@ class _Story:
             "scenario: reproduction",
             f"says: A run that the store has as {state}, with epoch {run.epoch}.",
         ]
-
-    def _has(self, name: str) -> bool:
-        run = self._run
-        return bool(run.result) if name == "result" else getattr(run.spec, name) not in ("", "null")
 
     # --- what is around it ---
 
@@ -105,10 +100,16 @@ class _Story:
         event = self._terminal()
         if event is None or event.state in (EventState.DELIVERED, EventState.SENDING):
             return _Place("accepts", "")
-        why = f"guessed; the store says: {_quoted(event.reason)}" if event.reason else ""
         if event.state is EventState.HELD:
-            return _Place("refuses", why)
-        return _Place("down" if event.attempt else "accepts", why)
+            return _Place("refuses", "guessed: why the event is held, the store says in words")
+        if event.attempt:
+            return _Place("down", "guessed: why an attempt failed, the store says in words")
+        # A sweep delivers what it ends, unless its process serves no destinations.
+        return (
+            _Place("down", "guessed: nobody who serves it came by")
+            if self._recovered
+            else _Place("accepts", "")
+        )
 
     def _terminal(self) -> Event | None:
         return next((each for each in self._seen.events if each.kind is EventKind.FINISHED), None)
@@ -194,6 +195,9 @@ class _Story:
         elif self._began:
             ender = f"gw{len(self._owners) + 1}"
             lines += [f"  - crash: {self._last}", f"  - open: {ender}"]
+            lines.append(
+                "  # Guessed: its lease ran out. It may also be that its owner was proved to be gone."
+            )
             lines += [f"  - advance: {_seconds(self._lease() + 1)}", f"  - recover: {_flow(by=ender)}"]
         event = self._terminal()
         if event is not None and event.state is EventState.SENDING:

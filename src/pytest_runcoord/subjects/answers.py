@@ -104,9 +104,10 @@ def _say_what_was_acquired(verb: str, values: dict[str, Any], handle: Any, args:
     for name in ("epoch", "event", "attempt"):
         if name not in values and (found := _attribute(handle, name)) is not None:
             values[name] = found
-    if isinstance(args.get("run"), str) and values.setdefault("run", args["run"]) != args["run"]:
+    asked = args.get("run")
+    if isinstance(asked, str) and is_text(values.setdefault("run", asked)) and values["run"] != asked:
         raise Nonsense(
-            f"gave {shown(values['run'])} when {args['run']!r} was asked for",
+            f"gave {shown(values['run'])} when {asked!r} was asked for",
             "the run that was asked for",
             "Raise what refuses it; what is next anyway is claim_next.",
         )

@@ -12,6 +12,7 @@ import pytest
 
 from pytest_runcoord.subjects.answers import Nonsense
 from pytest_runcoord.subjects.bounded import Bound, Overdue
+from pytest_runcoord.subjects.remedies import what_to_do
 from pytest_runcoord.world_errors import SubjectFault
 
 VERB_SECONDS = 30.0
@@ -105,7 +106,8 @@ class Calls:
 
 def raised(name: str, verb: str, error: BaseException) -> SubjectFault:
     """An error that is no refusal."""
-    return SubjectFault(verb, error, subject=name, seen=f"{type(error).__name__} raised{_where(error)}")
+    seen = f"{type(error).__name__} raised{_where(error)}"
+    return SubjectFault(verb, error, subject=name, seen=seen, remedy=what_to_do(verb, error))
 
 
 def _where(error: BaseException) -> str:

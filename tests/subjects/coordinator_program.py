@@ -23,6 +23,7 @@ from runcoord.errors import ProbeFailed, RuncoordError
 from runcoord.ports import Message, Processes
 
 OTHERS = {f"{when}-{each}" for when in ("before", "after") for each in HOMES} | set(PROCESSES) | set(SENDING)
+SENSELESS = {"infinite": math.inf, "not-a-number": math.nan}
 LEFT_OUT = {"sqlite"}
 """Steps that go to the file of its store by themselves, past the program."""
 HELLO = {
@@ -157,8 +158,9 @@ class Program:
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:
         self.world.now = request["now"]
         verb, args = request["verb"], request["args"]
-        if isinstance(args.get("lease"), str):
-            args["lease"] = {"infinite": math.inf, "not-a-number": math.nan}[args["lease"]]
+        for lengths in (args, args.get("settings", {})):
+            for name, value in lengths.items():
+                lengths[name] = SENSELESS.get(value, value) if isinstance(value, str) else value
         given = [request["with"]] if "with" in request else []
         own = getattr(self, verb, None)
         try:

@@ -119,3 +119,9 @@ def failure(subject: ProgramSubject) -> Failure:
     assert result.failure is not None
     assert result.failure.kind is FailureKind.SUBJECT, result.failure
     return result.failure
+
+
+def passes(result: RunResult) -> bool:
+    """That a scenario passed; what came of it otherwise."""
+    assert (result.verdict, result.failure, result.skipped) == (Verdict.PASSED, None, ""), result
+    return True

@@ -69,7 +69,7 @@ _ALWAYS = (
             Field("directory", TEXT, "where to keep the store; the same for all owners of a scenario", True),
             Field("owner", OrNull(TEXT), "the owner's id, unique to this start; null: it only looks", True),
             Field("destinations", OrNull(ListOf(TEXT, MAX_NAMES)), "their names", True),
-            Field("settings", ANY_TABLE, "what the scenario sets, such as `lease`, in seconds", True),
+            Field("settings", ANY_TABLE, "what the scenario sets, such as `lease`: a length as there", True),
         ),
     ),
     Verb("close", "The owner ends in good order; what it holds stays held. The last request."),
@@ -188,9 +188,10 @@ def asked_of(capabilities: Iterable[str]) -> list[str]:
     return [verb.name for verb in VERBS.values() if verb.capability in able]
 
 
-def carried(args: Mapping[str, Any]) -> dict[str, Any]:
+def carried(value: Any) -> Any:
     """Arguments as a line can have them."""
-    return {
-        name: SENSELESS[repr(value)] if isinstance(value, float) and not math.isfinite(value) else value
-        for name, value in args.items()
-    }
+    if isinstance(value, Mapping):
+        return {name: carried(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [carried(each) for each in value]
+    return SENSELESS[repr(value)] if isinstance(value, float) and not math.isfinite(value) else value

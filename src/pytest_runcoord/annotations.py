@@ -65,8 +65,8 @@ def _line(each: Annotation, workspace: Path) -> str:
     properties: dict[str, str] = {}
     message = each.message[:MAX_MESSAGE]
     if each.path is not None:
-        if each.path.is_relative_to(workspace):
-            properties["file"] = each.path.relative_to(workspace).as_posix()
+        if (inside := _inside(each.path, workspace)) is not None:
+            properties["file"] = inside.as_posix()
             if each.line > 0:
                 properties["line"] = str(each.line)
                 if each.column > 0:
@@ -76,6 +76,14 @@ def _line(each: Annotation, workspace: Path) -> str:
     properties["title"] = each.title[:MAX_TITLE]
     said = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
     return f"::{each.level} {said}::{_data(message)}"
+
+
+def _inside(path: Path, workspace: Path) -> Path | None:
+    """Where in the repository a file is, also if one of both is reached by a link."""
+    for file, root in ((path, workspace), (path.resolve(), workspace.resolve())):
+        if file.is_relative_to(root):
+            return file.relative_to(root)
+    return None
 
 
 def _data(text: str) -> str:

@@ -27,7 +27,7 @@ from pytest_runcoord.registered import version
 from pytest_runcoord.report_schema import VERDICTS, VERSION
 from pytest_runcoord.subject_met import SUBJECT_MET, SubjectMet
 from pytest_runcoord.tally import FAILED_BY, FAILED_COLUMN, FAILED_LINE, LINE, SCENARIO, VARIANT
-from pytest_runcoord.whole_files import require_writable, write_whole
+from pytest_runcoord.whole_files import require_file, write_whole
 
 if TYPE_CHECKING:
     from pytest_runcoord.tally import Tally
@@ -63,10 +63,7 @@ class Telling:
         config.stash[SUBJECT_MET] = self.met = SubjectMet()
         self.said = False
         if self.tells and (file := self.options.json) is not None:
-            if file.exists() and not file.is_file():
-                what = "a directory" if file.is_dir() else "no plain file"
-                raise pytest.UsageError(f"{OPTION}: {file} is {what}. Nothing was run.")
-            require_writable(OPTION, Path(os.path.realpath(file)).parent)
+            require_file(OPTION, file)
 
     # --- where scenarios run ---
 

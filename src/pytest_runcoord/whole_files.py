@@ -28,6 +28,20 @@ def write_whole(path: Path, text: str) -> None:
         raise
 
 
+def require_file(option: str, path: Path) -> None:
+    """Raise :class:`pytest.UsageError` for what cannot be a file that is written at the end."""
+    try:
+        taken = path.exists() and not path.is_file()
+    except OSError as error:  # a name that is too long, or a folder that cannot be looked into
+        raise pytest.UsageError(
+            f"{option}: {path} cannot be written: {error.strerror or error}. Nothing was run."
+        ) from error
+    if taken:
+        what = "a directory" if path.is_dir() else "no plain file"
+        raise pytest.UsageError(f"{option}: {path} is {what}. Nothing was run.")
+    require_writable(option, Path(os.path.realpath(path)).parent)
+
+
 def require_writable(option: str, directory: Path) -> None:
     """Raise :class:`pytest.UsageError` for a directory in which nothing can be written."""
     try:

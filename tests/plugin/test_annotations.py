@@ -145,3 +145,11 @@ def test_a_failure_that_pytest_tells_in_words_only_is_annotated_at_its_scenario(
     assert result.parseoutcomes() == {"failed": 1}
     line = "::error file=a.runcoord.yaml,line=1,title=plain-life::[XPASS(strict)] it fails"
     assert line in result.outlines
+
+
+def test_a_repository_that_is_reached_by_a_link_is_the_same(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+    for name, workspace in (("real", "link"), ("link", "real")):
+        said = Annotation("error", "x", "y", tmp_path / name / "a.yaml", 3)
+        assert lines([said], tmp_path / workspace) == ["::error file=a.yaml,line=3,title=x::y"]

@@ -167,6 +167,7 @@ def test_a_file_that_cannot_be_written_stops_the_run_before_it_begins(write: Wri
         "folder": "--runcoord-json: * is a directory. Nothing was run.",
         "taken/out.json": "--runcoord-json: * is no directory that can be written: *",
         "": "--runcoord-json: the name of the file is empty",
+        300 * "x": "--runcoord-json: * cannot be written: *",
     }.items():
         result = run(f"--runcoord-json={given}")
         assert result.ret == pytest.ExitCode.USAGE_ERROR

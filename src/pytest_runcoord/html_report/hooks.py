@@ -48,8 +48,8 @@ class HtmlReport:
         self.outcome = ""
         self.failed = False
         if self.writes:
-            _require_meant(config, self.directory)
             require_writable("--runcoord-report", self.directory)
+            _require_meant(config, self.directory)
 
     # --- where scenarios run ---
 

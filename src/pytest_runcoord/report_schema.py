@@ -48,7 +48,14 @@ PARTS: dict[str, tuple[str, Fields]] = {
     ),
     "lack": (
         "A capability that the subject lacks.",
-        {"capability": (_TEXT, "its name"), "variants": (_COUNT, "variants that were skipped for it")},
+        {
+            "capability": (
+                _TEXT,
+                "its name; `the moment NAME` for one that it does not announce",
+            ),
+            "variants": (_COUNT, "variants that were skipped for it"),
+            "alone": (_COUNT, "of these, those that were skipped for nothing else"),
+        },
     ),
     "versions": (
         "What ran.",

@@ -34,6 +34,8 @@ MOST_REASONS = 10
 """Lines of a summary for reasons why variants were skipped."""
 MOST_NEVER = 12
 """Invariants without an occasion to fail that a summary names by itself; few scenarios leave most of them."""
+BETWEEN = ", "
+"""Between things that are missing: a moment that a subject does not name has blanks in what it is called."""
 TOGETHER = "\u00a0"
 """Between a name and its number: they stay on one line."""
 
@@ -45,7 +47,7 @@ def properties(result: RunResult) -> list[tuple[str, object]]:
     if exercised:
         found.append((EXERCISED, exercised))
     if result.missing:
-        found.append((MISSING, " ".join(result.missing)))
+        found.append((MISSING, BETWEEN.join(result.missing)))
     if result.skipped and not result.missing:
         found.append((SKIPPED, str(result.skipped)))
     if "tier" in result.choices:
@@ -91,7 +93,7 @@ class Tally:
         self.variants[nodeid] = Variant(
             nodeid.rpartition("::")[0],
             _verdict(found, outcome),
-            tuple(str(found.get(MISSING, "")).split()),
+            tuple(filter(None, str(found.get(MISSING, "")).split(BETWEEN))),
             {name: int(count) for name, _, count in exercised},
             str(found.get(TIER, "")),
             str(found.get(SKIPPED, "")),
@@ -118,6 +120,10 @@ class Tally:
     def missing(self) -> Counter[str]:
         """Capabilities that the subject lacks, with the number of variants skipped for each."""
         return Counter(name for each in self.variants.values() for name in each.missing)
+
+    def nearly(self) -> Counter[str]:
+        """The same for variants that were skipped for nothing else: with one thing more they would run."""
+        return Counter(each.missing[0] for each in self.variants.values() if len(each.missing) == 1)
 
     def counts_line(self) -> str:
         scenarios = len({each.scenario for each in self.variants.values()})
@@ -161,6 +167,8 @@ class Tally:
         missing, exercised = self.missing(), self.exercised()
         if missing:
             lines.append(f"skipped for what the subject lacks: {_counted(missing)}")
+            if (nearly := self.nearly()) and nearly != missing:
+                lines.append(f"of these, would run with one thing more: {_counted(nearly)}")
         if any(exercised.values()):
             lines.append(f"invariants with occasions to fail: {_counted(exercised)}")
         if never := never_exercised(exercised):
@@ -191,7 +199,8 @@ def never_exercised(exercised: Mapping[str, int]) -> list[str]:
 
 
 def _counted(counts: Counter[str]) -> str:
-    return ", ".join(f"{name}{TOGETHER}{count}" for name, count in counts.most_common() if count)
+    counted = ((name.replace(" ", TOGETHER), count) for name, count in counts.most_common() if count)
+    return ", ".join(f"{name}{TOGETHER}{count}" for name, count in counted)
 
 
 def _plural(count: int, noun: str) -> str:

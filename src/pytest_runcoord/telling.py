@@ -220,7 +220,8 @@ class Telling:
                 "version": options.subject_version or self.met.version or None,
                 "capabilities": self.met.capabilities,
                 "lacks": [
-                    {"capability": name, "variants": count} for name, count in tally.missing().most_common()
+                    {"capability": name, "variants": count, "alone": tally.nearly()[name]}
+                    for name, count in tally.missing().most_common()
                 ],
             },
             "selection": {

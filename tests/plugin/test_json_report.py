@@ -71,7 +71,7 @@ def test_the_report_has_everything_and_is_what_the_schema_says(project: Path, ru
     assert report["subject"]["name"] == "queue_subject.py:Versioned"
     assert report["subject"]["version"] == "queue 1.4"
     assert "runs" in report["subject"]["capabilities"]
-    assert {"capability": "outbox", "variants": 1} in report["subject"]["lacks"]
+    assert {"capability": "outbox", "variants": 1, "alone": 1} in report["subject"]["lacks"]
     counts = {name: count for name, count in report["counts"].items() if count}
     expected = {"passed": 1, "failed": 1, "xfailed": 1, "skipped": 1, "invalid": 1}
     assert counts == {"scenarios": 5, "scenarios_run": 3, "variants": 5, **expected}

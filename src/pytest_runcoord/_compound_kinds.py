@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping as MappingOf
-from dataclasses import dataclass
 from typing import Any, TypeAlias
+
+from runcoord.values import value
 
 from ._kinds import Count, Kind, Moment, Schema
 from ._limits import MAX_LIST
@@ -16,7 +17,7 @@ Needs: TypeAlias = MappingOf[Any, str]
 """The capability that a value needs, by value."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ListOf(Kind):
     """A list of values of one kind; the value is a tuple."""
 
@@ -49,7 +50,7 @@ class ListOf(Kind):
         return f"a list of values, each {self.kind.describe()}"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Mapping(Kind):
     """A mapping whose keys are ``names`` (usually a :class:`Name` that defines) and values of one kind."""
 
@@ -87,7 +88,7 @@ class Mapping(Kind):
         return f"a mapping of {self.names.describe()} to {self.kind.describe()}"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Argument:
     """One key of a word or of a :class:`Record`: its kind and what it means.
 
@@ -218,7 +219,7 @@ class Either(Kind):
         return ", or ".join(kind.describe() for kind in self.kinds)
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class OneStep(Kind):
     """One step, as in the list of steps; the value is a compiled step."""
 
@@ -234,7 +235,7 @@ class OneStep(Kind):
         return "a step"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Steps(Kind):
     """A list of steps that are done in order; the value is a tuple of compiled steps."""
 
@@ -253,7 +254,7 @@ class Steps(Kind):
         return "a list of steps"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Expectations(Kind):
     """A list of expectations that must hold at this moment; the value is a tuple of compiled expectations."""
 
@@ -269,7 +270,7 @@ class Expectations(Kind):
         return "a list of expectations"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class CrashPoint:
     """Where to crash: at a named moment, or at the n-th effect of the step, counted from 1. One is None."""
 
@@ -280,7 +281,7 @@ class CrashPoint:
         return self.moment if self.moment is not None else f"effect {self.effect}"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class CrashAt(Kind):
     """A moment by name, or ``{effect: n}``; the value is a :class:`CrashPoint`."""
 

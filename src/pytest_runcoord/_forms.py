@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, TypeAlias
+
+from runcoord.values import value
 
 from ._positions import Position, ScenarioError
 from .vocabulary import Word
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Clause:
     """One use of a word: the word, its arguments with defaults filled in, and where it stands.
 
@@ -49,22 +50,25 @@ class Clause:
         return Position(self.path, self.places[at], self.places[at + 1])
 
 
-@dataclass(frozen=True, slots=True)
 class Step(Clause):
     """Something that is done, or that happens, at its turn."""
 
+    __slots__ = ()
 
-@dataclass(frozen=True, slots=True)
+
 class Given(Clause):
     """Something that holds before the first step."""
 
+    __slots__ = ()
 
-@dataclass(frozen=True, slots=True)
+
 class Expectation(Clause):
     """Something that must be so when all steps are done."""
 
+    __slots__ = ()
 
-@dataclass(frozen=True, slots=True)
+
+@value
 class AxisChoice:
     """One value of one axis, and the part of the variant's name that stands for it."""
 
@@ -72,7 +76,7 @@ class AxisChoice:
     label: str
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Scenario:
     """One valid scenario.
 
@@ -97,7 +101,7 @@ class Scenario:
     heal_sweeps: int
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class InvalidScenario:
     """A scenario that is wrong. It has a name, so that it can be a failing test beside the others.
 
@@ -109,7 +113,7 @@ class InvalidScenario:
     error: ScenarioError
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Variant:
     """One way to run a scenario: a value for every axis, also those that the scenario does not name."""
 
@@ -120,7 +124,7 @@ class Variant:
 AnyScenario: TypeAlias = Scenario | InvalidScenario
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ScenarioFile:
     """A file that could be read, its text for later quoting, and its scenarios in order."""
 

@@ -12,8 +12,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
+
+from runcoord.values import value
 
 from ._limits import (
     MAX_COUNT,
@@ -66,7 +67,7 @@ def text_of(node: Node) -> str | None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Text(Kind):
     """Text of a bounded length in characters; not only blanks, unless ``may_be_empty``."""
 
@@ -94,7 +95,7 @@ class Text(Kind):
         return f"a text of at most {self.max_length} characters"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Name(Kind):
     """A name of one space, such as ``run``, ``owner``, ``destination``, ``handle``, ``process``.
 
@@ -151,7 +152,7 @@ UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _DURATION = re.compile(r"(-?[0-9]{1,15}(?:\.[0-9]{1,9})?)(ms|s|m|h|d)\Z")
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Duration(Kind):
     """A length of time with its unit, ``500ms``, ``90s``, ``1.5h``; the value is a float in seconds.
 
@@ -199,7 +200,7 @@ class Duration(Kind):
         return f"a duration such as 90s or 500ms{sign}"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Count(Kind):
     """A whole number within bounds that are both included."""
 
@@ -222,7 +223,7 @@ class Count(Kind):
         return f"a whole number from {self.min} to {self.max}"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Flag(Kind):
     """``true`` or ``false``."""
 
@@ -279,7 +280,7 @@ def enumeration(meanings: dict[str, str]) -> Schema:
     return schema
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Moment(Kind):
     """The name of an effect, from the closed list. The world's ports announce it."""
 
@@ -298,7 +299,7 @@ class Moment(Kind):
         return "a name of a moment"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Refusal(Kind):
     """The name of a refusal, from the closed list."""
 
@@ -323,7 +324,7 @@ def _from_list(node: Node, scope: Scope, what: str, known: Iterable[str]) -> str
     return text
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Json(Kind):
     """Any value that JSON has too: for payloads and results. Gives new plain objects each time."""
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import yaml
@@ -29,6 +28,8 @@ from yaml.events import (
     StreamEndEvent,
     StreamStartEvent,
 )
+
+from runcoord.values import value
 
 from ._core_schema import MAY_BE_MORE, NumberTooLong, resolve
 from ._limits import MAX_DOCUMENTS, MAX_NESTING, MAX_NODES, MAX_NUMBER_CHARACTERS
@@ -47,7 +48,7 @@ PARSER_NESTING = 1_000
 _BRACKET = re.compile(r"[\[\]{}]")
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Document:
     """One YAML document of a file.
 

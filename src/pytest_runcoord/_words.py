@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from runcoord.values import value
+
 from ._compound_kinds import Argument, CrashAt, Either, ListOf, Mapping, Record
 from ._kinds import Flag, Kind, Name, Refusal
 
@@ -67,7 +69,7 @@ class Word:
         return [each.name for each in (*self.arguments, *self.options)]
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Axis:
     """Something that a scenario is run with several values of; ``default`` holds where it is not named."""
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from pytest_runcoord.history import History
 from pytest_runcoord.incarnation import Incarnation
 from pytest_runcoord.world_errors import FailedMeanwhile, MomentMissed
+from runcoord.values import record
 
 ANY_MOMENT = "any"
 """Armed for the n-th effect, whatever its name."""
 
 
-@dataclass(slots=True)
+@record
 class Armed:
     """Something to do when a moment is reached by ``owner`` (or by anybody) for the ``nth`` time."""
 

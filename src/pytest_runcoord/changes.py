@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from pytest_runcoord.history import Entry, History
 from pytest_runcoord.subject import Snapshot
 from pytest_runcoord.timekeeper import Timekeeper
+from runcoord.values import record
 
 READING = frozenset({"look", "read_result"})
 """Verbs that only read."""
 
 
-@dataclass(slots=True)
+@record
 class Known:
     """What was durable at a moment, how many entries of the history had ended by then, and how often
     something had gone on in the background."""

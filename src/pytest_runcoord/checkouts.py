@@ -8,11 +8,11 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
 from pytest_runcoord.world_errors import ScenarioMistake
+from runcoord.values import field, record, value
 
 GIT_SECONDS = 20.0
 """Real time that one git command of a scenario may take, on a loaded machine."""
@@ -20,7 +20,7 @@ LEAVE_OUT = ("hooks", "description", "info")
 """Of the template nobody needs these."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Said:
     """How one git command ended."""
 
@@ -29,7 +29,7 @@ class Said:
     complaint: str
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Place:
     """One place of a scenario."""
 
@@ -41,7 +41,7 @@ class Place:
     """The new branch of a worktree; called as its place otherwise."""
 
 
-@dataclass(slots=True)
+@record
 class Checkouts:
     """The places of one scenario, by name: each a directory in its home."""
 
@@ -174,8 +174,8 @@ def template() -> Path:
     )
     made.require(".", ("init", "-q", "-b", "main", "template"))
     made.path("template/file.txt").write_text("first\n", "utf-8")
-    for name, value in (("user.name", "A Developer"), ("user.email", "dev@example.com")):
-        made.require("template", ("config", name, value))
+    for name, setting in (("user.name", "A Developer"), ("user.email", "dev@example.com")):
+        made.require("template", ("config", name, setting))
     made.require("template", ("add", "file.txt"))
     made.require("template", ("commit", "-q", "-m", "first"))
     for each in LEAVE_OUT:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 from pytest_runcoord.probed_ports import NoAnswer
 from runcoord import DestinationRefused
 from runcoord.ports import Message
+from runcoord.values import field, record
 
 BEHAVIOURS: dict[str, str] = {
     "accepts": "accepts every event",
@@ -21,7 +21,7 @@ PASSING = frozenset({"down", "raises", "hangs"})
 """Behaviours that end when the faults of a scenario do; one that refuses goes on refusing."""
 
 
-@dataclass(slots=True)
+@record
 class Destination:
     """One destination. It acts once on each event id: a second copy is accepted and not acted on."""
 

@@ -6,8 +6,9 @@ import contextlib
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from runcoord.values import field, record, value
 
 PROGRAMS = "bin"
 """Directory of the scenario's programs, first in every owner's PATH."""
@@ -17,7 +18,7 @@ _NUMERAL = re.compile(rb"\+?[0123456789]{1,10}")
 LARGEST_NUMBER = 2**32 - 1
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class DepthRead:
     """What an environment says about depth, read by the harness: a subject that reads it wrongly must not
     blind the invariants."""
@@ -52,7 +53,7 @@ def depth_in(environment: Mapping[bytes, bytes], depth: str, maximum: str) -> De
     )
 
 
-@dataclass(slots=True)
+@record
 class Environments:
     """The environment that every owner begins with, and what each has otherwise."""
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +22,7 @@ from pytest_runcoord.own_hooks import Hook, hooks_of, where
 from pytest_runcoord.project_place import mistake
 from pytest_runcoord.registered import HOOK_PREFIX as PREFIX
 from pytest_runcoord.registered import hooks_in
+from runcoord.values import record
 
 if TYPE_CHECKING:
     from pytest_runcoord.invariants import Invariant
@@ -34,7 +34,7 @@ HOOKS: dict[str, Callable[..., Any]] = {
 }
 
 
-@dataclass(slots=True)
+@record
 class Extensions:
     """What this session has beside what comes with runcoord."""
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_runcoord.verdict import Line, Moment
 from pytest_runcoord.world_errors import printable
 from runcoord.ports import Clock
+from runcoord.values import field, record
 
 MAX_ENTRIES = 50_000
 """Entries of one scenario; far beyond what a readable scenario makes, so reaching it means a loop."""
@@ -17,7 +17,7 @@ class HistoryFull(BaseException):
     """The scenario made more entries than its bound. Not an error that code under test may swallow."""
 
 
-@dataclass(slots=True)
+@record
 class Entry:
     """One thing that happened. ``data`` holds plain values, by name.
 
@@ -40,7 +40,7 @@ class Entry:
     """Whether it left another durable state than it found; ``None`` where that was not looked at."""
 
 
-@dataclass(slots=True)
+@record
 class History:
     """Entries in the order in which they happened, with every clock at that moment."""
 

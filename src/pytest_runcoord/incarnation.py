@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from pytest_runcoord.moments import HOMES
 from pytest_runcoord.scenario import Step
 from pytest_runcoord.subject import Answer, Timer
 from runcoord.ports import Counters
+from runcoord.values import field, record
 
 
 class Life(enum.StrEnum):
@@ -54,7 +54,7 @@ class Process(Protocol):
     def kill(self) -> None: ...
 
 
-@dataclass(slots=True)
+@record
 class Handle:
     """What a scenario calls by a name given with ``as``: a lease, a delivery or an execution."""
 
@@ -68,7 +68,7 @@ class Handle:
     attempt: int | None = None
 
 
-@dataclass(slots=True)
+@record
 class Incarnation:
     """One start of one owner."""
 
@@ -92,7 +92,7 @@ class Incarnation:
         return f"Write 'open: {self.owner}' above this step; what it held before is no longer in its hand."
 
 
-@dataclass(slots=True)
+@record
 class Fault:
     """A fault that calls of one kind meet, ``times`` times (``None``: until taken away)."""
 

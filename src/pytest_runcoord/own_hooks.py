@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from runcoord.values import value
 
-@dataclass(frozen=True, slots=True)
+
+@value
 class Hook:
     """One implementation of a hook, and where it stands."""
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from pytest_runcoord.history import History
@@ -22,6 +21,7 @@ from pytest_runcoord.timekeeper import Timekeeper
 from pytest_runcoord.world_errors import ScenarioMistake
 from runcoord.ports import Bounded, Habitat, LaunchOrder, ProcessIdentity, Sleeper
 from runcoord.testing import ManualClock
+from runcoord.values import field, record
 
 COOKIE_DIGITS = 32
 SHARED = "shared"
@@ -38,7 +38,7 @@ class Around(Protocol):
     owners: dict[str, Incarnation]
 
 
-@dataclass(slots=True)
+@record
 class Seat:
     """One incarnation's own process, and its ports."""
 
@@ -46,7 +46,7 @@ class Seat:
     launcher: SimLauncher
 
 
-@dataclass(slots=True)
+@record
 class ProcessWorld:
     """See the module. ``machines`` maps owners to machines; without it each name has one of its own."""
 

@@ -7,17 +7,16 @@ are only promised; when a table is made, the process is started in it as promise
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from pytest_runcoord.incarnation import Incarnation
 from pytest_runcoord.processes.numbers import FIRST_PID
 from pytest_runcoord.processes.port import habitat_of, identity_of
 from pytest_runcoord.processes.process import Place, SimProcess
 from pytest_runcoord.processes.table import SimTable, ticks_of
 from runcoord.ports import Clock, Habitat, ProcessIdentity
+from runcoord.values import record
 
 
-@dataclass(slots=True)
+@record
 class Promise:
     """The process that one incarnation gets when there is a table."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_runcoord.subject import Answer, SubjectWorld
@@ -19,9 +18,10 @@ from runcoord.ports import (
     Tree,
     UnknownIdentity,
 )
+from runcoord.values import value
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Launched:
     """A tree of processes, and the lease under which it was started."""
 

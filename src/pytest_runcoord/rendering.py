@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from pytest_runcoord.verdict import Failure, FailureKind, Line, RunResult, Verdict
+from runcoord.values import value
 
 HISTORY_LINES = 12
 """Lines of history in a report: the step that failed and what led to it fit on half a screen."""
@@ -43,7 +43,7 @@ class ScenarioFailed(AssertionError):
         return "\n".join(self.text.lines())
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class FailureText:
     """The parts of a report on one failed scenario, as lines without line ends."""
 

@@ -12,12 +12,12 @@ the object itself, which the harness hands back to later verbs.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
 from pytest_runcoord.probed_ports import BoundedByWorld, Probe
 from runcoord.ports import BadRow, Clock, Counters, Deadline, Homes, Launcher, Processes, Sleeper
+from runcoord.values import field, record, value
 
 CAPABILITIES: dict[str, str] = {
     "runs": "submit runs, claim them and complete them; claiming may be starting",
@@ -71,7 +71,7 @@ CAPABILITIES: dict[str, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Answer:
     """What a verb gives back: plain values, and the object behind a handle."""
 
@@ -81,7 +81,7 @@ class Answer:
     """What later verbs are given: a lease, an execution, a delivery."""
 
 
-@dataclass(frozen=True)  # no slots: every look makes some, from all of their fields at once
+@value(slots=False)  # no slots: every look makes some, from all of their fields at once
 class RunSeen:
     """One run in a snapshot."""
 
@@ -148,7 +148,7 @@ class RunSeen:
         return self.__dict__ == other.__dict__ if isinstance(other, RunSeen) else NotImplemented
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class EventSeen:
     """One event of the outbox in a snapshot."""
 
@@ -174,7 +174,7 @@ class EventSeen:
     """Held, and the operator was told."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class RefusedSeen:
     """One run folder that is remembered because it was not imported."""
 
@@ -188,7 +188,7 @@ class RefusedSeen:
     """Why, in words."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Snapshot:
     """What is durable now."""
 
@@ -216,7 +216,7 @@ def _nothing() -> None:
     """Nobody is told."""
 
 
-@dataclass(slots=True)
+@record
 class SubjectWorld:
     """What the world offers to one incarnation of a subject."""
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 import pytest
 
+from runcoord.values import record
 
-@dataclass(slots=True)
+
+@record
 class SubjectMet:
     """Plain values, since they come from other processes. All empty until a scenario ran."""
 

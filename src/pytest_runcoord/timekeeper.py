@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
 from pytest_runcoord.incarnation import Incarnation
 from pytest_runcoord.probed_ports import BoundedByWorld, HangInBound, NeverReturns, store_error
 from pytest_runcoord.subject import Timer
 from pytest_runcoord.world_errors import BoundReached, FailedMeanwhile
 from runcoord.testing import ManualClock
+from runcoord.values import value
 
 MAX_TICKS = 20_000
 """Timer ticks in one scenario: a week of renewals every 30 s."""
@@ -20,7 +20,7 @@ HANG_SECONDS = 30.0
 """Real time after which a hanging call in a helper thread gives up, should nothing release it."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Timed:
     """A timer of an incarnation, by name."""
 
@@ -29,7 +29,7 @@ class Timed:
     timer: Timer
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Alarm:
     """Something that happens once, at a boottime."""
 

@@ -6,6 +6,8 @@ import enum
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from runcoord.values import value
+
 if TYPE_CHECKING:
     from pytest_runcoord.picture.model import Picture
 
@@ -38,7 +40,7 @@ class FailureKind(enum.StrEnum):
     subject."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Moment:
     """The three clocks at one moment, in seconds since the scenario began, and the wall clock's text."""
 
@@ -47,7 +49,7 @@ class Moment:
     boottime: float
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Line:
     """One line of the history: who did what, how it ended, when on each clock."""
 
@@ -62,7 +64,7 @@ class Line:
     """Line in the scenario file of the step under way; 0 for the healing after the last step."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Failure:
     """Why a scenario failed, with everything that a report shows."""
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from pytest_runcoord.checkouts import Place
 from pytest_runcoord.destinations import Destination
+from runcoord.values import field, record
 
 if TYPE_CHECKING:
     from pytest_runcoord.homes.plan import HomePlan
 
 
-@dataclass(slots=True)
+@record
 class WorldPlan:
     """See the module."""
 

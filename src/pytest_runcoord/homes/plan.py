@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from pytest_runcoord.homes.shapes import ROOT
+from runcoord.values import record, value
 
 HOMES, OUTSIDE = "homes", "outside"
 """Directories of a scenario: its homes, and what lies outside of them."""
@@ -20,7 +20,7 @@ READING = frozenset({*IMPORTING, "read_result"})
 """Verbs that read in homes."""
 
 
-@dataclass(slots=True)
+@record
 class HomePlan:
     """What ``given`` says of homes."""
 
@@ -31,7 +31,7 @@ class HomePlan:
     root: str = ROOT
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Import:
     """What one import is asked to do."""
 

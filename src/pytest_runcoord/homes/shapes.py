@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from runcoord.values import value
 
 ROOT = "runs"
 """Name of the directory that run folders are in."""
@@ -85,7 +86,7 @@ def as_bytes(fields: Any) -> bytes:
     return json.dumps(fields, ensure_ascii=False).encode("utf-8", "surrogatepass")
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Shape:
     """One shape of a JSON file. ``fine``: what is not good in it does not make the folder a bad one."""
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from pytest_runcoord.deadlines import passed
 from pytest_runcoord.history import Entry
 from pytest_runcoord.incarnation import Life
 from pytest_runcoord.invariants.base import Invariant
 from pytest_runcoord.subject import Snapshot
+from runcoord.values import value
 
 GIVING = frozenset({"claim", "claim_next", "execute", "execute_next", "supervise"})
 """Verbs that give a run to the one who asks."""
@@ -20,7 +19,7 @@ SWEEPING = frozenset({"recover", "startup"})
 RUNNING = (Life.ALIVE, Life.PAUSED)
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Holding:
     """Who was given a run: an owner, the number of its start, and the entry in which that was."""
 

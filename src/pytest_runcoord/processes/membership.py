@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
 
 from pytest_runcoord.processes.process import SimProcess
 from runcoord.ports import Found, Membership, Scope
+from runcoord.values import field, record
 
 _COOKIE = re.compile("[0-9a-f]{32}")
 
 
-@dataclass(slots=True)
+@record
 class Members:
     """What one pass over a table found."""
 

@@ -10,17 +10,17 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_runcoord.processes.process import Disposition, Handled, Ignored, Life, SimProcess, signal_number
 from pytest_runcoord.processes.table import SimTable
+from runcoord.values import field, value
 
 MAX_DESCRIBED = 2_000
 """Processes in one description."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Plan:
     """One process and those below it. Each field but ``name`` is a word that a description may use."""
 
@@ -84,15 +84,15 @@ def _plan(name: object, words: object, where: str) -> Plan:
     if not isinstance(words, Mapping):
         raise ValueError(f"{at} is described by {words!r:.60}, not by a mapping of words")
     values: dict[str, Any] = {}
-    for word, value in words.items():
+    for word, said in words.items():
         if word not in WORDS:
             raise ValueError(f"{at} has the unknown word {word!r:.40}; known are {', '.join(sorted(WORDS))}")
-        values[word] = plans_from(value, f"the children of {at}") if word == "children" else value
-    return checked(Plan(label, **{word: _frozen(value) for word, value in values.items()}))
+        values[word] = plans_from(said, f"the children of {at}") if word == "children" else said
+    return checked(Plan(label, **{word: _frozen(said) for word, said in values.items()}))
 
 
-def _frozen(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
+def _frozen(said: Any) -> Any:
+    return tuple(said) if isinstance(said, list) else said
 
 
 def _name(name: object, where: str) -> str:

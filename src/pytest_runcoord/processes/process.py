@@ -7,6 +7,8 @@ import signal
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from runcoord.values import value
+
 TICKS_PER_SECOND = 100
 """Start values count ticks of 10 ms, as on Linux."""
 INIT = 1
@@ -42,7 +44,7 @@ class Sight(enum.StrEnum):
     """The look never returns, as with a process whose memory is locked."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Place:
     """Where a process lives: pids, and start values, mean something only within it."""
 
@@ -58,7 +60,7 @@ class Place:
         return self.host, self.pid_namespace
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Handled:
     """A signal is caught; after ``seconds`` the process ends with ``status``, or goes on if that is None."""
 
@@ -66,7 +68,7 @@ class Handled:
     status: int | None = 0
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Ignored:
     """A signal does nothing."""
 
@@ -166,7 +168,7 @@ class SimProcess:
         return f"{self.label} (pid {self.pid}, {self.life.value})"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class SignalSent:
     """One signal that somebody sent, or tried to send."""
 

@@ -19,6 +19,7 @@ from pytest_runcoord.subjects.answers import Nonsense, answer_of, called, is_cou
 from pytest_runcoord.subjects.base import Refused, takes
 from pytest_runcoord.subjects.calling import MAX_VERB_SECONDS, VERB_SECONDS, Calls
 from pytest_runcoord.subjects.leaks import Surroundings
+from pytest_runcoord.subjects.misspelt import slip_of
 from pytest_runcoord.subjects.seen import apart, check_snapshot
 from pytest_runcoord.verbs import default_registry
 from pytest_runcoord.verbs.asking import ANY_REFUSAL
@@ -82,7 +83,14 @@ class Guarded:
                         f"has {each!r}, which is none", "capabilities", did_you_mean(each, CAPABILITIES)
                     ),
                 )
+        self._require_spelling(getattr(self.inner, "session", None))
         return frozenset(said)
+
+    def _require_spelling(self, session: Any) -> None:
+        """Raises for a method or an argument of a session that is nearly one that it needs."""
+        wrong = slip_of(session) if isinstance(session, type) else None
+        if wrong is not None:
+            raise self.calls.fault("session", wrong)
 
     # --- as a subject ---
 
@@ -100,6 +108,7 @@ class Guarded:
             )
             raise self.calls.fault("open", wrong)
         try:
+            self._require_spelling(type(opened))
             session.start_up()
         except BaseException:
             with suppress(SubjectFault):

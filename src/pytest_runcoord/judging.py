@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from pytest_runcoord._positions import did_you_mean, listed, nearest
-from pytest_runcoord.known_failures import SUFFIX, Known, KnownFailure, KnownFailures, Standing, key_of
+from pytest_runcoord.known_failures import Known, KnownFailure, KnownFailures, Standing, key_of
 from pytest_runcoord.options import BY_TABLE, Options, suite_directory
 from pytest_runcoord.project_place import Place
 from pytest_runcoord.table_file import TIERS
@@ -30,7 +30,6 @@ MOST_NAMED = 3
 """Tests that one reason names."""
 _FLAGS = "hlqsvx"
 """Options of pytest that have no value, and may stand before another one in the same word: ``-qk one``."""
-_NAME = re.compile(r"^scenario:\s*(\S+)\s*$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +144,8 @@ def judge(
     if not found.not_judged:
         _invariants(options, tally, found)
         if options.known is not None and met is not None:
-            _unmatched(options, options.known, tally, set(met), found)
+            options.known.met.update(met)
+            _unmatched(session.config, options, tally, options.known, found)
     elif options.table.required_invariants:
         found.notes.append(f"required_invariants were not checked, because {found.not_judged}")
     if options.known is not None:
@@ -233,6 +233,13 @@ def _hidden(options: Options, tally: Tally, found: Judgement) -> None:
     )
 
 
+def hooks_never_called(config: pytest.Config, known: dict[str, frozenset[int]]) -> list[Problem]:
+    """Hooks that were registered too late, or are no functions: what they add did not watch."""
+    from pytest_runcoord.extending import never_called
+
+    return [Problem("hook", each, "Mend the hook.") for each in never_called(config, known)]
+
+
 def _unread(config: pytest.Config, options: Options, tally: Tally, found: Judgement) -> None:
     """A table that is there, and that pytest's rootdir made invisible."""
     if options.table.place is not None or not tally.variants:
@@ -277,12 +284,21 @@ def _invariants(options: Options, tally: Tally, found: Judgement) -> None:
 # --- known failures ---
 
 
-def _unmatched(options: Options, known: KnownFailures, tally: Tally, met: set[str], found: Judgement) -> None:
-    known.met |= met
+def _unmatched(
+    config: pytest.Config, options: Options, tally: Tally, known: KnownFailures, found: Judgement
+) -> None:
     entries = known.unmet()
     if not entries:
         return
+    from pytest_runcoord.names_elsewhere import not_found_in, shipped_names
+
     elsewhere = set() if options.suite is not None else shipped_names(suite_directory())
+    if options.suite_alone:  # it had none of the project's own
+        left = not_found_in(config, options.suite, entries)
+        if others := len(entries) - len(left):
+            noun = "known failure is" if others == 1 else "known failures are"
+            found.notes.append(f"{others} {noun} about scenarios that --runcoord-suite alone does not run")
+        entries = left
     nodes = [node.split("::") for node in tally.variants]
     for entry in entries:
         if entry.parts[1] in elsewhere:
@@ -314,12 +330,6 @@ def _ambiguous(known: KnownFailures, tally: Tally) -> Iterable[Problem]:
                 f"scenario = '{files[0].rpartition('/')[2]}::{entry.scenario}'.",
                 entry.place,
             )
-
-
-def shipped_names(directory: Path) -> set[str]:
-    """Names of the scenarios that come with the distribution."""
-    files = sorted(directory.rglob(f"*{SUFFIX}"))
-    return {name for file in files for name in _NAME.findall(file.read_text("utf-8"))}
 
 
 def _remedy(entry: KnownFailure, nodes: Sequence[Sequence[str]], *, alone: bool) -> str:

@@ -165,9 +165,24 @@ def test_an_entry_about_the_suite_is_no_mistake_in_a_run_without_it(write: Write
     result = run("--runcoord-suite")
     assert result.ret == pytest.ExitCode.OK
     assert result.parseoutcomes() == {"xfailed": 1}
-    write("runcoord.toml", entry("theirs") + entry("ours"))
+
+
+@pytest.mark.usefixtures("shipped")
+def test_the_suite_alone_is_not_red_for_a_known_failure_of_the_projects_own(write: Write, run: Run) -> None:
+    write("tests/a.runcoord.yaml", failing("ours"))
+    write("runcoord.toml", "suite = true\n" + entry("theirs") + entry("ours"))
+    result = run("--runcoord-suite")
+    assert result.parseoutcomes() == {"xfailed": 1}
+    assert result.ret == pytest.ExitCode.OK
+    told = "runcoord: 1 known failure is about scenarios that --runcoord-suite alone does not run"
+    assert told in result.outlines
+    assert run().parseoutcomes() == {"xfailed": 2}
+    # One that is about nothing at all is as red as ever.
+    write("runcoord.toml", entry("theirs") + entry("ours") + entry("nobodys"))
     result = run("--runcoord-suite")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert "the known failure 'nobodys' is about nothing that was collected" in result.stdout.str()
+    assert "'ours' is about nothing" not in result.stdout.str()
     assert "suite = true" in result.stdout.str()
 
 

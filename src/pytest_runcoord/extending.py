@@ -126,9 +126,15 @@ TOO_LATE = (
     "pytest loads this file while it collects, which is too late for hooks of runcoord (move the hook to the "
     "conftest.py beside pytest's configuration, or into a plugin)"
 )
+LATE_PLUGIN = (
+    "this plugin was registered when runcoord was configured already, which is too late for its hooks "
+    "(register it in pytest_addoption, or in a pytest_configure that is not trylast)"
+)
+Known = dict[str, frozenset[int]]
+"""Hooks that were there when pytest was configured, by :func:`hooks_in`."""
 
 
-def refuse_late_hooks(config: pytest.Config, report: pytest.CollectReport, known: dict[str, int]) -> None:
+def refuse_late_hooks(config: pytest.Config, report: pytest.CollectReport, known: Known) -> None:
     """Say which file has hooks and was loaded while pytest collected. Stops the run; in a worker of xdist,
     whose end would be taken for a crash, the collection fails."""
     problems = []
@@ -136,13 +142,7 @@ def refuse_late_hooks(config: pytest.Config, report: pytest.CollectReport, known
         found = re.search(r"Plugin '([^']*)' for hook '(\w+)'", text)
         if found:
             problems.append(f"{found[1]}: the hook {found[2]} has a wrong argument, and {TOO_LATE}")
-    for name, count in hooks_in(config).items():
-        new = getattr(config.pluginmanager.hook, name).get_hookimpls()
-        if count != known.get(name, 0):
-            for implementation in new:
-                if "conftest.py" in str(implementation.plugin_name):
-                    problems.append(f"{where(config, implementation)}: the hook {name}: {TOO_LATE}")
-                implementation.optionalhook = True
+    problems += _late(config, known)
     known.update(hooks_in(config))
     if not problems:
         return
@@ -150,6 +150,33 @@ def refuse_late_hooks(config: pytest.Config, report: pytest.CollectReport, known
         raise pytest.UsageError(f"{problems[-1]}. Nothing was run.")
     report.outcome = "failed"
     report.longrepr = problems[-1]
+
+
+def _late(config: pytest.Config, known: Known) -> list[str]:
+    """What is wrong with hooks that were not there when pytest was configured."""
+    problems = []
+    for name in hooks_in(config):
+        for implementation in getattr(config.pluginmanager.hook, name).get_hookimpls():
+            if id(implementation) not in known.get(name, ()):
+                why = TOO_LATE if "conftest.py" in str(implementation.plugin_name) else LATE_PLUGIN
+                problems.append(f"{where(config, implementation)}: the hook {name}: {why}")
+                implementation.optionalhook = True  # pytest would call it an internal error
+    return problems
+
+
+def never_called(config: pytest.Config, known: Known) -> list[str]:
+    """Hooks that somebody wrote, and that were not heard of, at the end of a run: what they add was not
+    there."""
+    problems = _late(config, known)
+    for plugin in config.pluginmanager.get_plugins():
+        if isinstance(plugin, ModuleType):
+            at = getattr(plugin, "__file__", None) or plugin.__name__
+            problems += [
+                f"{at}: {name} is no function, so it was never called"
+                for name in sorted(vars(plugin).keys() & HOOKS.keys())
+                if not inspect.isroutine(vars(plugin)[name])
+            ]
+    return problems
 
 
 def registry_of(config: pytest.Config | None) -> Registry:

@@ -133,11 +133,13 @@ class Gate:
         looks = any(config.getoption(name, None) for name in LOOKS)
         if looks or not self._has_something_to_judge():
             return
-        from pytest_runcoord.judging import judge
+        from pytest_runcoord.judging import hooks_never_called, judge
 
         if not self.spread and known is not None:
             self.met = known.met
         self.judgement = judge(session, self.options, self.counted(), self.met, ended_by=self.ended_by)
+        if self.tally is not None and session.exitstatus == pytest.ExitCode.OK:
+            self.judgement.problems += hooks_never_called(config, self.hooks)
         self._tell_junit(self.judgement)
         if self.judgement.problems and self.options.annotations:
             self.tell()

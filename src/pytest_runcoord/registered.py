@@ -8,11 +8,11 @@ HOOK_PREFIX = "pytest_runcoord_"
 """Of hooks that others implement; see :mod:`pytest_runcoord.hookspecs`."""
 
 
-def hooks_in(config: pytest.Config) -> dict[str, int]:
-    """The hooks that there are implementations of, and how many."""
+def hooks_in(config: pytest.Config) -> dict[str, frozenset[int]]:
+    """The hooks that there are implementations of, and the identity of each."""
     hooks = vars(config.pluginmanager.hook)
     return {
-        name: len(caller.get_hookimpls())
+        name: frozenset(map(id, caller.get_hookimpls()))
         for name, caller in hooks.items()
         if name.startswith(HOOK_PREFIX) and caller.get_hookimpls()
     }

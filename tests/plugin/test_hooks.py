@@ -286,6 +286,42 @@ def test_a_late_hook_fails_the_collection_of_workers(write: Write, run_apart: Ru
     assert "INTERNALERROR" not in result.stdout.str()
 
 
+@pytest.mark.parametrize(
+    ("registering", "code"),
+    [
+        ("def pytest_sessionstart(session):\n    config = session.config", pytest.ExitCode.USAGE_ERROR),
+        ("@pytest.hookimpl(trylast=True)\ndef pytest_configure(config):", pytest.ExitCode.USAGE_ERROR),
+        ("def pytest_collection_finish(session):\n    config = session.config", pytest.ExitCode.TESTS_FAILED),
+    ],
+)
+def test_a_plugin_that_is_registered_too_late_for_its_hooks_is_refused(
+    write: Write, run: Run, registering: str, code: int
+) -> None:
+    late = INVARIANT.replace("def pytest_runcoord", "class Late:\n  def pytest_runcoord").replace(
+        "()", "(self)"
+    )
+    write(
+        "conftest.py",
+        f"import pytest\n{late}\n{registering}\n    config.pluginmanager.register(Late(), 'late')\n",
+    )
+    write("a.runcoord.yaml", PASSING)
+    result = run()
+    assert result.ret == code
+    said = result.stderr.str() + result.stdout.str()
+    assert "the hook pytest_runcoord_invariants: this plugin was registered when runcoord was" in said
+
+
+def test_a_hook_that_is_no_function_fails_the_run(write: Write, run: Run) -> None:
+    text = INVARIANT.replace("def pytest_runcoord_invariants():\n    return", "pytest_runcoord_invariants =")
+    write("conftest.py", text)
+    write("a.runcoord.yaml", PASSING)
+    result = run()
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert "conftest.py: pytest_runcoord_invariants is no function, so it was never called" in (
+        result.stdout.str()
+    )
+
+
 def test_a_hook_of_another_version_may_say_that_it_is_optional(write: Write, run: Run) -> None:
     write(
         "conftest.py",

@@ -17,6 +17,8 @@ from pytest_runcoord.project_place import Place, mistake
 from pytest_runcoord.verdict import FailureKind, RunResult, Verdict
 
 SUFFIX = ".runcoord.yaml"
+BITE = "bite"
+"""What stands before the name of a boundary fault."""
 MAX_KNOWN_FAILURES = 1_000
 """Entries of one project; whoever has more wants another list."""
 MAX_TEXT = 4_000
@@ -27,7 +29,10 @@ MOST_OF_A_REASON = 160
 ENTRY_KEYS: dict[str, tuple[str, str]] = {
     "scenario": (
         "text, required",
-        "`name`, `name::variant`, `file.runcoord.yaml::name` or `file.runcoord.yaml::name::variant`",
+        (
+            "`name`, `name::variant`, `file.runcoord.yaml::name` or `file.runcoord.yaml::name::variant`; "
+            "`bite::fault` for a fault that `--runcoord-bite` finds unnoticed"
+        ),
     ),
     "by": ("text, required", "who accepted it"),
     "why": ("text, required", "the reason, in words that somebody else understands"),
@@ -87,6 +92,12 @@ class KnownFailure:
         return name == scenario and only in ("", variant) and in_file
 
     @property
+    def fault(self) -> str:
+        """The boundary fault that it is about, of ``--runcoord-bite``; empty where it is about a scenario."""
+        file, name, fault = self.parts
+        return fault if not file and name == BITE else ""
+
+    @property
     def brief(self) -> str:
         """Who accepted it, until when, and why, on one line."""
         term = f" until {self.until}" if self.until else ""
@@ -130,7 +141,7 @@ class KnownFailures:
 
     def unmet(self) -> list[KnownFailure]:
         """Entries that are about nothing that was collected."""
-        return [each for each in self.entries if key_of(each) not in self.met]
+        return [each for each in self.entries if not each.fault and key_of(each) not in self.met]
 
 
 def key_of(entry: KnownFailure) -> str:

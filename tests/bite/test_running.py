@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable
 from pathlib import Path
@@ -257,3 +258,72 @@ def test_a_fault_that_cannot_be_put_in_fails_alone(run: Run, write: Write) -> No
     result = run("--runcoord-bite", "-k", "breaks or result-dropped")
     result.assert_outcomes(passed=1, failed=1, deselected=len(FAULTS) + 1)
     result.stdout.fnmatch_lines(["*breaks*ZeroDivisionError*"])
+
+
+ACCEPTED = """
+[[tool.runcoord.known_failures]]
+scenario = "bite::late-renewal-accepted"
+by = "the maintainers"
+why = "renewing late is allowed here"
+until = {until}
+"""
+
+
+@pytest.mark.usefixtures("keeping")
+def test_a_fault_that_is_accepted_for_a_while_is_an_expected_failure(run: Run, write: Write) -> None:
+    write("pyproject.toml", ACCEPTED.format(until="2999-12-31"))
+    result = run("--runcoord-bite", "-k", CHOSEN)
+    result.assert_outcomes(passed=1, xfailed=1, deselected=len(FAULTS) - 1)
+    result.stdout.fnmatch_lines(
+        [
+            "accepted  late-renewal-accepted  never-met, accepted by the maintainers until 2999-12-31: renewing*",
+            "2 boundary faults: 1 red, 1 accepted in *s",
+        ]
+    )
+    assert result.ret == pytest.ExitCode.OK
+
+
+@pytest.mark.usefixtures("keeping")
+def test_the_acceptance_of_a_fault_ends_on_its_day(run: Run, write: Write) -> None:
+    write("pyproject.toml", ACCEPTED.format(until="2020-12-31"))
+    result = run("--runcoord-bite", "-k", CHOSEN)
+    result.assert_outcomes(passed=1, failed=1, deselected=len(FAULTS) - 1)
+    result.stdout.fnmatch_lines(["*its time is over (pyproject.toml:*)."])
+
+
+@pytest.mark.usefixtures("keeping")
+def test_an_accepted_fault_that_turns_something_red_fails_until_its_entry_is_removed(
+    run: Run, write: Write
+) -> None:
+    write(
+        "pyproject.toml",
+        ACCEPTED.format(until="2999-12-31").replace("late-renewal-accepted", "result-dropped"),
+    )
+    result = run("--runcoord-bite", "-k", "result-dropped")
+    result.assert_outcomes(failed=1, deselected=len(FAULTS))
+    result.stdout.fnmatch_lines(
+        ["a scenario turns red by the fault now", "*Remove the*", "*pyproject.toml:2*"]
+    )
+
+
+@pytest.mark.usefixtures("keeping")
+def test_accepting_what_is_no_fault_is_an_error_of_use_and_matters_to_no_other_run(
+    run: Run, write: Write
+) -> None:
+    write("pyproject.toml", ACCEPTED.format(until="2999-12-31").replace("late-renewal", "late-renewl"))
+    result = run("--runcoord-bite")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*'bite::late-renewl-accepted' names no fault*'late-renewal-accepted'*"])
+    run().assert_outcomes(passed=1)
+
+
+def test_a_project_as_it_is_begun_bites_or_says_what_it_lacks(
+    run_apart: Run, pytester: pytest.Pytester
+) -> None:
+    begun = pytester.run(sys.executable, "-m", "runcoord", "init")
+    assert begun.ret == 0, begun.errlines
+    result = run_apart("--runcoord-bite", "--runcoord-suite", "-q")
+    assert result.ret == pytest.ExitCode.OK, result.outlines
+    outcomes = result.parseoutcomes()
+    assert outcomes["passed"] >= 10
+    assert outcomes.keys() <= {"passed", "skipped", "deselected"}

@@ -21,7 +21,7 @@ class Candidate:
     scenario: Scenario
     variant: Variant
     shown_as: str
-    """Its file as a user sees it."""
+    """Its file, as in node ids."""
     words: frozenset[str]
     """Words of the scenario: steps, expectations, ``given``, refusals that are expected, moments."""
     steps: int

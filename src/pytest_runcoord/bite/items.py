@@ -13,9 +13,11 @@ import pytest
 
 from pytest_runcoord.bite.fault import BoundaryFault
 from pytest_runcoord.bite.trying import MOST_NAMED, Bite, Bitten, Trials
+from pytest_runcoord.gate import OPTIONS
+from pytest_runcoord.known_failures import BITE as NAME
+from pytest_runcoord.known_failures import Standing
+from pytest_runcoord.options import Options
 
-NAME = "bite"
-"""The name of the node above all faults."""
 VERDICT, BY, PLACE = "runcoord_bite", "runcoord_bite_by", "runcoord_bite_at"
 """What a report says of a fault: the verdict, what turned red, and where."""
 ATTRIBUTE = "runcoord_bite"
@@ -76,10 +78,32 @@ class BiteItem(pytest.Function):
         self.user_properties.append((VERDICT, bite.verdict.value))
         if bite.verdict is Bitten.SKIPPED:
             pytest.skip(bite.reason)
+        note = self._accepted(bite)
         if bite.verdict is not Bitten.RED:
-            raise NoBite(list(self._text(bite)))
+            raise NoBite([*self._text(bite), *_paragraph("known", note)])
+        if note:
+            raise NoBite(["a scenario turns red by the fault now", *_paragraph("known", note)])
         assert bite.failure is not None
         self.user_properties += [(BY, bite.by), (PLACE, f"{bite.failure.path}:{bite.failure.line}")]
+
+    def _accepted(self, bite: Bite) -> str:
+        """What the project's table says of this fault, if that makes a difference; empty otherwise. A fault
+        that is accepted is an expected failure from now on."""
+        known = self.config.stash[OPTIONS].known
+        entry = None if known is None else known.about(self.path, NAME, self.fault.name)
+        if known is None or entry is None or self.config.getoption("runxfail", False):
+            return ""
+        standing = known.standing(entry)
+        if bite.verdict is Bitten.RED:
+            if standing is Standing.OTHER_REVISION:
+                return ""
+            return f"{entry.brief}. Remove the entry ({entry.place})."
+        if standing is not Standing.APPLIES:
+            over = "another revision is tried" if standing is Standing.OTHER_REVISION else "its time is over"
+            return f"{entry.brief}; {over} ({entry.place})."
+        bite.accepted = entry.brief
+        self.add_marker(pytest.mark.xfail(raises=NoBite, strict=True, reason=entry.brief))
+        return entry.brief
 
     def told(self) -> dict[str, Any] | None:
         """All that came of it, as plain JSON types."""
@@ -104,7 +128,7 @@ class BiteItem(pytest.Function):
             yield from (f"  {what + ':':13} {name}" for name in names[:MOST_NAMED])
             if len(names) > MOST_NAMED:
                 yield f"  {'':13} and {len(names) - MOST_NAMED} more"
-        yield from _paragraph("what to do", _remedy(bite))
+        yield from _paragraph("what to do", _remedy(bite, self.config.stash[OPTIONS]))
 
 
 def _paragraph(what: str, text: str) -> list[str]:
@@ -112,7 +136,7 @@ def _paragraph(what: str, text: str) -> list[str]:
     return [f"  {what + ':' if not number else '':13} {line}" for number, line in enumerate(wrapped)]
 
 
-def _remedy(bite: Bite) -> str:
+def _remedy(bite: Bite, options: Options) -> str:
     if bite.verdict is Bitten.GREEN:
         return (
             "Have a scenario that meets it expect what must be so, or let the snapshot show what an "
@@ -121,7 +145,8 @@ def _remedy(bite: Bite) -> str:
     if bite.verdict is Bitten.NEVER_MET:
         words = ", ".join(sorted(bite.fault.words))
         asked = f" ({words})" if words else ""
-        return f"Write a scenario in which it would show{asked}, or collect more: --runcoord-suite."
+        more = ", or collect more: --runcoord-suite" if options.suite is None else ""
+        return f"Write a scenario in which it would show{asked}{more}."
     return "A fault counts only where a scenario is green without it: run them without --runcoord-bite."
 
 

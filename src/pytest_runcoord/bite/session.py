@@ -7,15 +7,18 @@ from typing import Any
 
 import pytest
 
+from pytest_runcoord._positions import did_you_mean
 from pytest_runcoord.bite.choosing import candidates
-from pytest_runcoord.bite.items import ATTRIBUTE, NAME, BiteItem, BiteNode
+from pytest_runcoord.bite.items import ATTRIBUTE, BiteItem, BiteNode
 from pytest_runcoord.bite.registry import registered
 from pytest_runcoord.bite.summary import counts, table
 from pytest_runcoord.bite.trying import Trials
 from pytest_runcoord.collection import InvalidItem, VariantItem
 from pytest_runcoord.extending import watched_in
 from pytest_runcoord.gate import OPTIONS
+from pytest_runcoord.known_failures import BITE as NAME
 from pytest_runcoord.options import Options
+from pytest_runcoord.project_place import mistake
 from pytest_runcoord.reference import Reference
 
 REPORT = pytest.StashKey[list[dict[str, Any]]]()
@@ -33,6 +36,7 @@ class BiteSession:
         self.config = config
         self.options: Options = config.stash[OPTIONS]
         self.faults = registered(config)
+        self._check_accepted()
         self.told: dict[str, dict[str, Any]] = {}
         self.reruns: set[str] = set()
         config.stash[REPORT] = []
@@ -56,7 +60,7 @@ class BiteSession:
     def pytest_collection_modifyitems(self, session: pytest.Session, items: list[pytest.Item]) -> None:
         variants = [each for each in items if isinstance(each, VariantItem)]
         kept = [each for each in items if isinstance(each, InvalidItem)]
-        found = candidates((each.scenario, each.variant, each.file.shown_as) for each in variants)
+        found = candidates((each.scenario, each.variant, each.nodeid.partition("::")[0]) for each in variants)
         self.config.hook.pytest_deselected(items=[each for each in items if each not in kept])
         items[:] = kept
         self.collected = len(found)
@@ -76,6 +80,15 @@ class BiteSession:
         report = pytest.CollectReport(NAME, "passed", None, made)
         self.config.hook.pytest_collectreport(report=report)
         items += [each for each in made if isinstance(each, pytest.Item)]
+
+    def _check_accepted(self) -> None:
+        """Refuse a table that accepts what is no fault."""
+        names = [each.name for each in self.faults]
+        for entry in self.options.table.known_failures:
+            if entry.fault and entry.fault not in names:
+                raise mistake(
+                    entry.place, f"{entry.scenario!r} names no fault", did_you_mean(entry.fault, names)
+                )
 
     def _require(self, scenarios: int) -> None:
         """The number that a user asks for is one of scenarios, here of those that faults are tried on."""

@@ -61,6 +61,8 @@ class Bite:
     red_before: int = 0
     """Variants that are red without the fault."""
     seconds: float = 0.0
+    accepted: str = ""
+    """Who accepted, until when and why, that nothing turns red by it."""
 
     @property
     def by(self) -> str:
@@ -80,6 +82,7 @@ class Bite:
             "says": self.fault.says,
             "verdict": self.verdict.value,
             "reason": self.reason or None,
+            "accepted": self.accepted or None,
             "variant": self.variant or None,
             "kind": None if failure is None else failure.kind.value,
             "by": self.by or None,

@@ -21,7 +21,7 @@ from pytest_runcoord.garbage import collected_at_the_end
 from pytest_runcoord.gate import OPTIONS
 from pytest_runcoord.rendering import FailureText, ScenarioFailed, excerpt, failure_text
 from pytest_runcoord.report import collection_report, failure_report
-from pytest_runcoord.runner import run_variant
+from pytest_runcoord.runner import of_the_reference, run_variant
 from pytest_runcoord.scenario import (
     AnyScenario,
     Scenario,
@@ -268,7 +268,10 @@ class VariantItem(ScenarioItem):
         self.runcoord_tier = str(variant.choices.get("tier", "sim"))
         if "tier" in variant.choices:  # said of one that a mark or a fixture skips, too
             self.user_properties.append((TIER, self.runcoord_tier))
-        known = self.config.stash[OPTIONS].known
+        options = self.config.stash[OPTIONS]
+        choices = {name: str(value) for name, value in variant.choices.items()}
+        self.runcoord_never = of_the_reference(choices) if options.foreign else ""
+        known = options.known
         self.known: KnownFailure | None = (
             None if known is None else known.about(self.path, self.scenario.name, self.name)
         )

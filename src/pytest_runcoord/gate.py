@@ -6,7 +6,7 @@ the first report on one, or with a project that asks for something.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -23,6 +23,8 @@ SCENARIO_PROPERTY = "runcoord_scenario"
 SUFFIX = ".runcoord.yaml"
 KNOWN_MET = "runcoord_known_met"
 """What a worker of xdist tells when it ends: the known failures that are about something it collected."""
+LEFT_OUT = "runcoord_left_out"
+"""The same: the variants that it deselected, since they can run on the reference only."""
 
 
 LOOKS = ("collectonly", "showfixtures", "show_fixtures_per_test", "cacheshow")
@@ -40,6 +42,8 @@ class Gate:
         self.judgement: Judgement | None = None
         self.spread = False
         self.met: set[str] | None = None
+        self.left_out: dict[str, int] = {}
+        """What only the reference has, with the number of variants that chose it and so cannot run at all."""
         self.ended_by = ""
         config.stash[OPTIONS] = self.options
         self.hooks = hooks_in(config)
@@ -69,20 +73,31 @@ class Gate:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
-        told = getattr(node, "workeroutput", {}).get(KNOWN_MET)
+        output = getattr(node, "workeroutput", {})
+        told = output.get(KNOWN_MET)
         if told is not None:
             self.met = (self.met or set()) | set(told)
+        self.left_out = output.get(LEFT_OUT) or self.left_out  # each of them collects all
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        tiers = self.options.tiers
-        if not tiers:
-            return
         # Tests that are no scenarios have no tier, and stay.
-        chosen = [item for item in items if getattr(item, "runcoord_tier", tiers[0]) in tiers]
-        if len(chosen) < len(items):
-            others = [item for item in items if getattr(item, "runcoord_tier", tiers[0]) not in tiers]
+        if tiers := self.options.tiers:
+            self._deselect(items, lambda item: getattr(item, "runcoord_tier", tiers[0]) not in tiers)
+        if self.options.foreign:
+            required = self.options.required_tiers
+            never = [
+                getattr(item, "runcoord_never", "")
+                for item in self._deselect(items, lambda item: _never_runs(item, required))
+            ]
+            self.left_out = {each: never.count(each) for each in sorted(set(never))}
+
+    def _deselect(self, items: list[pytest.Item], meant: Callable[[pytest.Item], bool]) -> list[pytest.Item]:
+        """Leave out some, and say which."""
+        others = [item for item in items if meant(item)]
+        if others:
+            items[:] = [item for item in items if not meant(item)]
             self.config.hook.pytest_deselected(items=others)
-            items[:] = chosen
+        return others
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
@@ -129,6 +144,7 @@ class Gate:
         if hasattr(config, "workerinput"):
             if known is not None:
                 config.workeroutput[KNOWN_MET] = sorted(known.met)  # type: ignore[attr-defined]
+            config.workeroutput[LEFT_OUT] = self.left_out  # type: ignore[attr-defined]
             return
         looks = any(config.getoption(name, None) for name in LOOKS)
         if looks or not self._has_something_to_judge():
@@ -164,6 +180,8 @@ class Gate:
                 terminalreporter.write_line(line)
         elif self.tally is not None and self.tally.variants and verbosity == -1:
             terminalreporter.write_line(f"runcoord: {self.tally.counts_line()}")
+        if self.left_out and (verbosity >= 0 or self.tally is None):
+            terminalreporter.write_line(f"runcoord: {left_out_line(self.left_out)}")
         if self.tally is not None and self.tally.verdicts()["skipped"]:
             from pytest_runcoord.skips import group_skips, skipped_reports
 
@@ -200,6 +218,20 @@ class Gate:
                 for name, value in facts.items():
                     if value:
                         tell(name, value)
+
+
+def _never_runs(item: pytest.Item, required: tuple[str, ...]) -> bool:
+    """Whether a variant cannot run on any subject but the reference. One of the tier real stays where that is
+    required: what is required fails when it cannot be had."""
+    tier = getattr(item, "runcoord_tier", "")
+    return bool(getattr(item, "runcoord_never", "")) and not (tier == "real" and tier in required)
+
+
+def left_out_line(left_out: Mapping[str, int]) -> str:
+    """How many variants were left out, and why."""
+    count = sum(left_out.values())
+    of = ", ".join(f"{choice} {number}" for choice, number in left_out.items())
+    return f"deselected: {count} variant{'' if count == 1 else 's'} of what only the reference has: {of}"
 
 
 def _add_argument(config: pytest.Config, path: str, *, alone: bool) -> None:

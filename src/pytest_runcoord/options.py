@@ -44,6 +44,11 @@ class Options:
         self.subject_version = _said(self._subject_class, "version")
         self.known = _known(table.known_failures, self.subject_version)
 
+    @property
+    def foreign(self) -> bool:
+        """Whether scenarios run on a subject, and not on the reference coordinator."""
+        return self._subject_class is not None
+
     def new_subject(self) -> Any:
         """A subject for one scenario, ``None`` for the reference coordinator."""
         found = self._subject_class

@@ -71,6 +71,10 @@ PARTS: dict[str, tuple[str, Fields]] = {
             "narrowed_by": (_MAYBE_TEXT, "what on the command line chose a part only: `-k`, `a path`, …"),
             "tiers": (_NAMES, "the tiers whose variants ran; empty for all"),
             "suite": ({"type": "boolean"}, "whether the scenarios that come with runcoord were in it"),
+            "left_out": (
+                {"type": "object", "additionalProperties": {"type": "integer", "minimum": 1}},
+                "variants deselected for what they choose: only the reference has it (`store memory`)",
+            ),
         },
     ),
     "counts": (

@@ -106,6 +106,12 @@ def _remove(directory: Path) -> None:
         shutil.rmtree(directory, ignore_errors=True)
 
 
+def of_the_reference(choices: Mapping[str, str]) -> str:
+    """The choice that a variant makes among what only the reference has; empty if it makes none."""
+    store = choices.get("store", "default")
+    return "tier real" if choices.get("tier") == "real" else "" if store == "default" else f"store {store}"
+
+
 def _senseless(choices: Mapping[str, str], *, foreign: bool) -> str:
     """Why a variant with these choices cannot be run at all; empty if it can."""
     store = choices.get("store", "default")

@@ -46,6 +46,7 @@ class Judged(Protocol):
 
     options: Options
     judgement: Judgement | None
+    left_out: dict[str, int]
 
     def counted(self) -> Tally: ...
 
@@ -228,6 +229,7 @@ class Telling:
                 "narrowed_by": selection_of(self.config, options).narrowed(by_table=True) or None,
                 "tiers": list(options.tiers),
                 "suite": options.suite is not None,
+                "left_out": self.gate.left_out,
             },
             "counts": {
                 "scenarios": len({each.scenario for each in tally.variants.values()}),

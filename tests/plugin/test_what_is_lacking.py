@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import pytest
 
 from plugin.conftest import Run
-from plugin.scenario_files import DELIVERING, LITTLE_SUBJECT
+from plugin.scenario_files import DELIVERING, LITTLE_SUBJECT, VARIANTS
 from plugin.test_gate import summary
 
 pytest_plugins = ["pytester"]
@@ -29,6 +29,10 @@ steps:
       do:
         - crash: gw1
 """
+ON_EVERYTHING = VARIANTS.replace(
+    "axes: {store: [memory, default]}", "axes: {store: [memory, default], tier: [sim, real]}"
+)
+LEFT_OUT = "runcoord: deselected: 3 variants of what only the reference has: store memory 1, tier real 2"
 MOMENT = "the moment before-claim"
 
 
@@ -57,3 +61,43 @@ def test_the_summary_says_what_would_run_with_one_thing_more(write: Write, run: 
     lines = summary(run("--runcoord-subject=poor.py:Little")).splitlines()
     assert "skipped for what the subject lacks: outbox 2, stop 1" in lines
     assert "of these, would run with one thing more: outbox 1" in lines
+
+
+def test_what_only_the_reference_can_run_is_deselected_on_a_subject_and_counted(
+    pytester: pytest.Pytester, write: Write, run: Run, run_apart: Run
+) -> None:
+    write("little.py", LITTLE_SUBJECT)
+    write("a.runcoord.yaml", ON_EVERYTHING)
+    on = "--runcoord-subject=little.py:Little"
+    result = run(on, "--runcoord-json=r.json")
+    assert result.parseoutcomes() == {"passed": 1, "deselected": 3}
+    assert LEFT_OUT in result.outlines
+    report = json.loads((pytester.path / "r.json").read_text("utf-8"))
+    assert report["selection"]["left_out"] == {"store memory": 1, "tier real": 2}
+    assert report["counts"]["variants"] == 1
+    assert LEFT_OUT in run_apart("-p", "xdist", "-n2", on).outlines
+    named = run(on, "-q", "a.runcoord.yaml::two-stores::memory-sim")
+    assert named.ret == pytest.ExitCode.NO_TESTS_COLLECTED
+    alone = "runcoord: deselected: 1 variant of what only the reference has: store memory 1"
+    assert alone in named.outlines
+
+
+def test_on_the_reference_nothing_is_deselected_for_what_it_has(write: Write, run: Run) -> None:
+    write("a.runcoord.yaml", VARIANTS)
+    assert run().parseoutcomes() == {"passed": 2}
+
+
+@pytest.mark.parametrize("how", ["option", "table"])
+def test_a_required_tier_that_a_subject_cannot_have_is_not_deselected_away(
+    write: Write, run: Run, how: str
+) -> None:
+    write("little.py", LITTLE_SUBJECT)
+    write("a.runcoord.yaml", ON_EVERYTHING)
+    required = "--runcoord-require-tier=real" if how == "option" else ""
+    write("runcoord.toml", "" if required else "required_tiers = ['real']\n")
+    result = run("--runcoord-subject=little.py:Little", *filter(None, [required]))
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert result.parseoutcomes() == {"passed": 1, "failed": 2, "deselected": 1}
+    assert "the tier real is required, and could not be run" in result.stdout.str()
+    assert "the real tier runs the reference on its default store" in result.stdout.str()
+    assert "no scenario ran in the tier real, which is required" in result.stdout.str()

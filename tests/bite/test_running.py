@@ -269,6 +269,11 @@ until = {until}
 """
 
 
+def flowing(result: pytest.RunResult) -> str:
+    """What was printed, without its line breaks."""
+    return " ".join(" ".join(result.outlines).split())
+
+
 @pytest.mark.usefixtures("keeping")
 def test_a_fault_that_is_accepted_for_a_while_is_an_expected_failure(run: Run, write: Write) -> None:
     write("pyproject.toml", ACCEPTED.format(until="2999-12-31"))
@@ -276,7 +281,7 @@ def test_a_fault_that_is_accepted_for_a_while_is_an_expected_failure(run: Run, w
     result.assert_outcomes(passed=1, xfailed=1, deselected=len(FAULTS) - 1)
     result.stdout.fnmatch_lines(
         [
-            "accepted  late-renewal-accepted  never-met, accepted by the maintainers until 2999-12-31: renewing*",
+            "accepted  late-renewal-accepted  never-met, accepted by the maintainers until 2999-12-31:*",
             "2 boundary faults: 1 red, 1 accepted in *s",
         ]
     )
@@ -288,7 +293,7 @@ def test_the_acceptance_of_a_fault_ends_on_its_day(run: Run, write: Write) -> No
     write("pyproject.toml", ACCEPTED.format(until="2020-12-31"))
     result = run("--runcoord-bite", "-k", CHOSEN)
     result.assert_outcomes(passed=1, failed=1, deselected=len(FAULTS) - 1)
-    result.stdout.fnmatch_lines(["*its time is over (pyproject.toml:*)."])
+    assert "renewing late is allowed here; its time is over (pyproject.toml:2)." in flowing(result)
 
 
 @pytest.mark.usefixtures("keeping")
@@ -301,9 +306,8 @@ def test_an_accepted_fault_that_turns_something_red_fails_until_its_entry_is_rem
     )
     result = run("--runcoord-bite", "-k", "result-dropped")
     result.assert_outcomes(failed=1, deselected=len(FAULTS))
-    result.stdout.fnmatch_lines(
-        ["a scenario turns red by the fault now", "*Remove the*", "*pyproject.toml:2*"]
-    )
+    result.stdout.fnmatch_lines(["a scenario turns red by the fault now"])
+    assert "Remove the entry (pyproject.toml:2)." in flowing(result)
 
 
 @pytest.mark.usefixtures("keeping")

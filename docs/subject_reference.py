@@ -100,6 +100,13 @@ FAULTS = (
         "takes other arguments than scenarios state",
         "`claim takes (job), which does not fit: missing a required argument: 'job'`",
     ),
+    (
+        (
+            "has a method or an argument that is nearly one of a verb which it lacks; what is nobody's to call "
+            "begins with `_`"
+        ),
+        "`session has the method 'claimnext', which is no verb`",
+    ),
     ("opens what is no session", "`open gave None, which has no close and no abandon and …`"),
     ("shows what cannot be", "`snapshot has the run 'r1' with state = 'accpted'`"),
     ("has a timer that is none, or that raises", "`the timer 'renew' is due at 'soon'`"),

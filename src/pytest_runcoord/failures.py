@@ -92,7 +92,7 @@ def describe(error: BaseException) -> StepFailed:
             str(error),
             expected="an end",
             seen="it goes on",
-            remedy="Look for a loop.",
+            remedy=getattr(error, "remedy", "Look for a loop."),
         )
     if isinstance(error, Crashed):
         return StepFailed(

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterable
 
+from pytest_runcoord._limits import MAX_TICKS, MAX_TICKS_AT_ONCE
 from pytest_runcoord.incarnation import Incarnation
 from pytest_runcoord.probed_ports import BoundedByWorld, HangInBound, NeverReturns, store_error
 from pytest_runcoord.subject import Timer
@@ -12,10 +14,6 @@ from pytest_runcoord.world_errors import BoundReached, FailedMeanwhile
 from runcoord.testing import ManualClock
 from runcoord.values import value
 
-MAX_TICKS = 20_000
-"""Timer ticks in one scenario: a week of renewals every 30 s."""
-MAX_TICKS_AT_ONCE = 50
-"""Ticks of one timer with which no time passes: it is due again at once, for ever."""
 HANG_SECONDS = 30.0
 """Real time after which a hanging call in a helper thread gives up, should nothing release it."""
 
@@ -50,7 +48,9 @@ class Timekeeper:
         self._clock, self._timers, self._fire = clock, timers, fire
         self._alarms: list[Alarm] = []
         self._busy: list[Timer] = []
-        self._ticks = 0
+        self._ticks: Counter[tuple[str, str]] = Counter()
+        """By owner and name of the timer."""
+        self._began = clock.boottime()
         self._waiting = False
         self._main = threading.current_thread()
         self._lock = threading.Lock()
@@ -151,11 +151,21 @@ class Timekeeper:
                 first = (due, timed)
         return first
 
+    def _ticks_too_often(self) -> BoundReached:
+        from pytest_runcoord.picture.words import duration  # only a scenario that fails needs it
+
+        [((owner, name), often)] = self._ticks.most_common(1)
+        passed = duration(self._clock.boottime() - self._began)
+        return BoundReached(
+            f"more than {MAX_TICKS:,} timer ticks: the timer {name!r} of {owner} ticked {often:,} times in "
+            f"{passed} of the world's time",
+            "If it is to wake that often, advance less or let it wake more rarely; else look for a loop.",
+        )
+
     def _tick(self, timed: Timed) -> None:
-        self._ticks += 1
-        if self._ticks > MAX_TICKS:
-            last = f"{timed.name!r} of {timed.incarnation.owner}"
-            raise BoundReached(f"more than {MAX_TICKS} timer ticks, the last one of {last}")
+        if self._ticks.total() >= MAX_TICKS:
+            raise self._ticks_too_often()
+        self._ticks[timed.incarnation.owner, timed.name] += 1
         self.meanwhile()
         self._busy.append(timed.timer)
         try:

@@ -42,7 +42,11 @@ class ScenarioMistake(Exception):
 
 
 class BoundReached(BaseException):
-    """The scenario does not end within its bounds."""
+    """The scenario does not end within its bounds. ``remedy`` says what to do."""
+
+    def __init__(self, problem: str, remedy: str = "Look for a loop.") -> None:
+        super().__init__(problem)
+        self.remedy = remedy
 
 
 class CannotBeReal(BaseException):

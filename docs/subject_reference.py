@@ -102,8 +102,8 @@ FAULTS = (
     ),
     (
         (
-            "has a method or an argument that is nearly one of a verb which it lacks; what is nobody's to call "
-            "begins with `_`"
+            "has a method or an argument that is nearly one of a verb which it lacks; what is nobody's to "
+            "call begins with `_`"
         ),
         "`session has the method 'claimnext', which is no verb`",
     ),

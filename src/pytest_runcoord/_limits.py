@@ -37,8 +37,8 @@ MAX_HEAL_SWEEPS = 100
 # --- running ---
 MAX_TICKS = 100_000
 """Timer ticks in one scenario, of all owners together: one that looks every second for a day, or ten that
-renew every 20 s with two awaits. At the 1 to 3 ms that a tick of a subject on SQLite takes, a loop ends within
-minutes."""
+renew every 20 s with two awaits. At the 1 to 3 ms that a tick of a subject on SQLite takes, a loop ends
+within minutes."""
 MAX_TICKS_AT_ONCE = 50
 """Ticks of one timer with which no time passes: it is due again at once, for ever."""
 

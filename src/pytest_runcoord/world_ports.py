@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
@@ -53,6 +54,9 @@ class WorldSleeper:
         self._world = world
 
     def sleep(self, seconds: float) -> None:
+        """Raises ``ValueError`` for less than nothing, for ever and for NaN."""
+        if not 0.0 <= seconds < math.inf:
+            raise ValueError(f"{seconds!r} s is no time to wait")
         self._world.time.wait(seconds)
 
 

@@ -1,4 +1,4 @@
-"""A subject sends its events to the destinations of the scenario, which accept, refuse, fail or are silent."""
+"""A subject sends its events to destinations of the scenario, which accept, refuse, fail or are silent."""
 
 from __future__ import annotations
 
@@ -133,3 +133,50 @@ def test_what_the_destination_accepted_is_what_expectations_see() -> None:
         OutboxSubject(),
     )
     assert result.verdict is Verdict.PASSED, result.failure
+
+
+@pytest.mark.parametrize(
+    ("what", "value", "says"),
+    [
+        ("event", 5, "a text that is Unicode as event, not 5"),
+        ("run", "\udce9", "a text that is Unicode as run"),
+        ("kind", "run.ended", "knows no kind 'run.ended', but run.finished"),
+        ("body", None, "a text or bytes as body, not None"),
+        ("attempt", 0, "counts attempts from 1, and was given 0"),
+        ("attempt", "1", "counts attempts from 1, and was given '1'"),
+        ("patience", -1, "cannot wait for -1 s"),
+        ("patience", float("nan"), "cannot wait for nan s"),
+    ],
+)
+def test_what_is_no_event_is_not_offered_and_the_call_is_named(what: str, value: Any, says: str) -> None:
+    class Session(Outbox):
+        def submit(self, run: str, destination: str = "") -> None:
+            event: dict[str, Any] = {"event": "e1", "run": run}
+            send(self.world, destination, **event | {what: value})
+
+    class Subject(OutboxSubject):
+        session = Session
+
+    result = tried(
+        "given: {destinations: {chat: accepts}}\nsteps:\n  - open: w1\n"
+        "  - submit: {run: r1, destination: chat}\nexpect:\n  - delivered: {run: r1, to: chat}\n",
+        Subject(),
+    )
+    assert result.failure is not None
+    assert says in result.failure.problem
+    assert result.failure.name == "submit"
+    assert [line.what for line in result.history] == ["open", "submit"]
+
+
+@pytest.mark.parametrize("seconds", [-1.0, float("inf"), float("nan")])
+def test_the_sleeper_of_the_world_refuses_what_is_no_time(seconds: float) -> None:
+    class Session(Outbox):
+        def submit(self, run: str, destination: str = "") -> None:
+            self.world.sleeper.sleep(seconds)
+
+    class Subject(OutboxSubject):
+        session = Session
+
+    result = tried("steps:\n  - open: w1\n  - submit: {run: r1}\n", Subject())
+    assert result.failure is not None
+    assert "is no time to wait" in result.failure.problem

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Awaitable, Collection, Mapping
 from functools import cache
 from typing import Any, ClassVar
 
 from pytest_runcoord.probed_ports import ProbedDestination
 from pytest_runcoord.subject import Answer, Session, Snapshot, SubjectWorld, Timer
-from pytest_runcoord.subjects.answers import answer_of
+from pytest_runcoord.subjects.answers import answer_of, is_count, is_text
 from pytest_runcoord.subjects.calling import VERB_SECONDS
+from runcoord import EventKind
 from runcoord.errors import Happened, StoreTimeout
 from runcoord.ports import Counters, Deadline, Message
 
@@ -49,6 +51,7 @@ CAPABILITY_METHODS: dict[str, tuple[str, ...]] = {
 :class:`SessionBase` has count when they are written anew; ``claim`` is also there where ``claim_next`` is.
 Capabilities that are not in this table are promises, which no method shows: ``SubjectBase.promises``."""
 
+KINDS_OF_EVENTS = tuple(kind.value for kind in EventKind)
 EXACT = 4
 """Decimals of a deadline: wall times are exact to half a microsecond, and two looks at one are to agree."""
 
@@ -243,8 +246,20 @@ def send(
 
     ``event`` is the id of the event, the same in every attempt, as ``body`` must be. Raises
     :class:`~runcoord.DestinationRefused` for a refusal for good, ``TimeoutError`` after ``patience`` seconds
-    of the world's time, and any other error for "not now".
+    of the world's time, and any other error for "not now". ``TypeError`` and ``ValueError`` say that what is
+    offered is no event, which nothing has seen then.
     """
+    for name, value in {"destination": destination, "event": event, "run": run, "kind": kind}.items():
+        if not is_text(value):
+            raise TypeError(f"send() takes a text that is Unicode as {name}, not {value!r}")
+    if kind not in KINDS_OF_EVENTS:
+        raise ValueError(f"send() knows no kind {kind!r}, but {', '.join(KINDS_OF_EVENTS)}")
+    if not isinstance(body, str | bytes):
+        raise TypeError(f"send() takes a text or bytes as body, not {body!r}")
+    if not is_count(attempt) or not attempt:
+        raise ValueError(f"send() counts attempts from 1, and was given {attempt!r}")
+    if patience is not None and not 0 <= patience < math.inf:
+        raise ValueError(f"send() cannot wait for {patience!r} s; without patience it waits for ever")
     data = body.encode() if isinstance(body, str) else body
     message = Message(event, kind, run, destination, data, attempt)
     if patience is None:

@@ -18,7 +18,7 @@ from defects.rules import Rule, broken_rule
 from pytest_runcoord.reference import STORE_NAME, Reference, ReferenceSession
 from pytest_runcoord.subject import SubjectWorld
 from pytest_runcoord.world import World
-from runcoord import Coordinator, _coordinator
+from runcoord import _coordinator
 from runcoord._core import requests as ask
 from runcoord._core import submission
 from runcoord._core.decide import Decision
@@ -123,21 +123,6 @@ def _retried_whatever_it_does(patch: Patch) -> None:
         return right(replace(run, outcome=Outcome.FAILED), run_id, now)
 
     patch.setattr(submission, "explicit_retry", anything)
-
-
-def _every_submission_is_new(patch: Patch) -> None:
-    """The store is never asked whether the key is known, and the run is called otherwise then."""
-    require, numbers = submission.require_id, iter(range(1, 1_000))
-    monkey = Coordinator.submit
-
-    def submit(self: Coordinator, *args: Any, **fields: Any) -> Any:
-        number = next(numbers)
-        if number > 1:
-            fields |= {"run_id": f"{fields['run_id']}-{number}", "key": ""}
-        return monkey(self, *args, **fields)
-
-    assert require is submission.require_id
-    patch.setattr(Coordinator, "submit", submit)
 
 
 KEEPING: list[Defect] = [
@@ -248,19 +233,5 @@ KEEPING: list[Defect] = [
         _retried_whatever_it_does,
         name="while-it-runs",
         scenario="no-retry-of-what-runs",
-    ),
-    Defect(
-        "submitted-twice",
-        "Every submission is a new run, whatever was submitted before.",
-        "runs",
-        _every_submission_is_new,
-    ),
-    Defect(
-        "submitted-twice",
-        "A key is forgotten with the process that it was given to.",
-        "runs",
-        _lost_with_the_process("DELETE FROM commands"),
-        name="forgotten-key",
-        scenario="submitted-under-one-key",
     ),
 ]

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable
 from pathlib import Path
 
+import jsonschema
 import pytest
 
 from bite.scenarios_tried import BLIND, TOOTHLESS
 from plugin.conftest import Run
 from plugin.scenario_files import PASSING, WRONG
 from pytest_runcoord.bite.faults import FAULTS
+from pytest_runcoord.report_schema import report_schema
 
 pytest_plugins = ["pytester"]
 Write = Callable[[str, str], Path]
@@ -331,3 +334,18 @@ def test_a_project_as_it_is_begun_bites_or_says_what_it_lacks(
     outcomes = result.parseoutcomes()
     assert outcomes["passed"] >= 10
     assert outcomes.keys() <= {"passed", "skipped", "deselected"}
+
+
+@pytest.mark.usefixtures("keeping")
+def test_a_json_report_has_what_came_of_each_fault(run: Run, write: Write, pytester: pytest.Pytester) -> None:
+    write("pyproject.toml", ACCEPTED.format(until="2999-12-31"))
+    run("--runcoord-bite", "-k", f"{CHOSEN} or stop-ignored", "--runcoord-json", "out.json")
+    report = json.loads((pytester.path / "out.json").read_text("utf-8"))
+    jsonschema.validate(report, report_schema())
+    told = {each["fault"]: (each["verdict"], each["by"], bool(each["accepted"])) for each in report["bite"]}
+    assert told == {
+        "result-dropped": ("red", "result-kept", False),
+        "stop-ignored": ("never-met", None, False),
+        "late-renewal-accepted": ("never-met", None, True),
+    }
+    assert report["exit_code"] == pytest.ExitCode.TESTS_FAILED

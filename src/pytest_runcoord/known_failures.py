@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_runcoord.project_place import Place, mistake
-from pytest_runcoord.verdict import FailureKind, RunResult, Verdict
+from pytest_runcoord.verdict import Failure, FailureKind, RunResult, Verdict
 
 SUFFIX = ".runcoord.yaml"
 BITE = "bite"
@@ -25,6 +25,9 @@ MAX_TEXT = 4_000
 """Characters of one text of an entry; more belongs into an issue that the entry names."""
 MOST_OF_A_REASON = 160
 """Characters of a reason in a line of the terminal; reports have all of it."""
+
+BEFORE_THE_FIRST_VERB = frozenset({"__init__", "hello", "open", "start_up"})
+"""Calls into a subject that fail all scenarios alike, as where its library is not installed."""
 
 ENTRY_KEYS: dict[str, tuple[str, str]] = {
     "scenario": (
@@ -310,8 +313,7 @@ def judged(entry: KnownFailure, standing: Standing, result: RunResult) -> Judgem
         return Judgement(Known.EXPIRED, f"{note}: mend it, or have it accepted anew; {entry.brief}")
     failed_by = failed_by_of(result)
     other = bool(entry.failed_by) and entry.failed_by != failed_by
-    # A word or an invariant of the project's own that is broken says nothing of the subject.
-    broken = result.failure is not None and result.failure.kind is FailureKind.EXTENSION
+    broken = result.failure is not None and _says_nothing(result.failure)
     if result.verdict is not Verdict.FAILED or other or (broken and not entry.failed_by):
         what = f"fails by {entry.failed_by}" if entry.failed_by else "fails"
         seen = f"by {failed_by}" if result.verdict is Verdict.FAILED else "to no verdict"
@@ -320,6 +322,13 @@ def judged(entry: KnownFailure, standing: Standing, result: RunResult) -> Judgem
             f"the known failure at {at} {what}, and this came {seen}: look at it anew; {entry.brief}",
         )
     return Judgement(Known.EXPECTED, f"known failure, {entry.brief}")
+
+
+def _says_nothing(failure: Failure) -> bool:
+    """Whether it is a word or an invariant of the project's own that is broken, or a subject that is not
+    even there: that says nothing of what somebody accepted."""
+    absent = failure.kind is FailureKind.SUBJECT and failure.name in BEFORE_THE_FIRST_VERB
+    return absent or failure.kind is FailureKind.EXTENSION
 
 
 def failed_by_of(result: RunResult) -> str:

@@ -181,3 +181,15 @@ def test_texts_of_an_entry_are_shown_on_one_line_without_control_characters(writ
     output = run().stdout.str()
     assert f"accepted by ma\N{REPLACEMENT CHARACTER}[2J ria until {LATER}" in output
     assert "\x1b" not in output
+
+
+@pytest.mark.usefixtures("two")
+def test_a_subject_that_cannot_be_opened_is_no_known_failure_unless_that_is_accepted(
+    write: Write, run: Run
+) -> None:
+    subject = 'subject = "program: sh -c exit"\n'
+    write("runcoord.toml", subject + entry("never-refused") + entry("plain-life", failed_by="subject hello"))
+    result = run()
+    assert result.parseoutcomes() == {"failed": 1, "xfailed": 1}
+    said = " ".join(result.stdout.str().replace("\nE   ", " ").split())
+    assert "and this came by subject hello: look at it anew" in said

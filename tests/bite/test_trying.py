@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import ClassVar
 
+import pytest
+
 from bite.scenarios_tried import (
     BLIND,
     FOR_RENEWALS,
@@ -14,7 +16,7 @@ from bite.scenarios_tried import (
     shipped_trials,
     trials_of,
 )
-from pytest_runcoord.bite import Asked, Boundary, BoundaryFault, fault
+from pytest_runcoord.bite import Asked, Boundary, BoundaryFault, fault, trying
 from pytest_runcoord.bite.choosing import for_fault
 from pytest_runcoord.bite.faults import FAULTS
 from pytest_runcoord.bite.trying import Bitten
@@ -182,3 +184,10 @@ def test_only_the_tier_in_this_process_is_tried() -> None:
 
 def _unwrapped(subject: Subject) -> Subject:
     return subject
+
+
+def test_what_there_was_no_time_for_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trying, "MOST_SECONDS", -1.0)
+    bite = trials_of(FOR_RENEWALS, FOR_RENEWALS).bite(LATE)
+    assert (bite.verdict, bite.tried, bite.of) == (Bitten.NEVER_MET, 0, 2)
+    assert "2 were not tried" in bite.reason

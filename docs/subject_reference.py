@@ -122,6 +122,10 @@ FAULTS = (
         "leaves a thread that is no daemon, or a process, after the end of the scenario",
         "`left the thread 'poller' running`",
     ),
+    (
+        "leaves another current directory, or other handlers of signals; they are put back",
+        "`left handlers of its own for SIGINT`",
+    ),
     ("leaves tasks of its event loop running, after `close`", "`close left the task 'poll' running …`"),
 )
 ON_FAULTS = """\
@@ -136,7 +140,7 @@ alone.
 The bound in real time rests on the interval timer of the process (`SIGALRM`). An alarm of somebody else,
 such as that of pytest-timeout, rings when it is due and is put back. There is no bound where the system
 has no such timer, in another thread than the main one, and inside of native code that lets no signal
-through."""
+through, or after a call that sets that timer itself."""
 
 PATCHED = """\
 With `patches_time = True` the clocks of Python read those of the world while a call into the subject is

@@ -191,3 +191,9 @@ def test_what_there_was_no_time_for_is_said(monkeypatch: pytest.MonkeyPatch) -> 
     bite = trials_of(FOR_RENEWALS, FOR_RENEWALS).bite(LATE)
     assert (bite.verdict, bite.tried, bite.of) == (Bitten.NEVER_MET, 0, 2)
     assert "2 were not tried" in bite.reason
+
+
+def test_a_fault_that_gives_no_subject_cannot_be_put_in() -> None:
+    gives_none = BoundaryFault("none", "It.", frozenset(), lambda subject: None)  # type: ignore[arg-type, return-value]
+    with pytest.raises(trying.CannotBePutIn, match="gave None, which is no subject: it has no name"):
+        trials_of(TOOTHLESS).bite(gives_none)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from pytest_runcoord.bite.fault import BoundaryFault
-from pytest_runcoord.bite.trying import MOST_NAMED, Bite, Bitten, Trials
+from pytest_runcoord.bite.trying import MOST_NAMED, Bite, Bitten, CannotBePutIn, Trials
 from pytest_runcoord.gate import OPTIONS
 from pytest_runcoord.known_failures import BITE as NAME
 from pytest_runcoord.known_failures import Standing
@@ -74,7 +74,10 @@ class BiteItem(pytest.Function):
         self.user_properties[:] = [
             each for each in self.user_properties if each[0] not in (VERDICT, BY, PLACE)
         ]
-        bite = self.bite = self.trials.bite(self.fault, Progress(self))
+        try:
+            bite = self.bite = self.trials.bite(self.fault, Progress(self))
+        except CannotBePutIn as error:
+            raise NoBite([str(error), *_paragraph("the fault", self.fault.says)]) from error
         self.user_properties.append((VERDICT, bite.verdict.value))
         if bite.verdict is Bitten.SKIPPED:
             pytest.skip(bite.reason)

@@ -28,6 +28,14 @@ _now = time.perf_counter
 """Bound at import: a frozen clock of the code under test never measures the harness."""
 
 
+OF_A_SUBJECT = ("name", "capabilities", "open", "refusal", "snapshot", "finish")
+"""What every subject has."""
+
+
+class CannotBePutIn(Exception):
+    """A fault is wrong itself. The message says how."""
+
+
 class Bitten(enum.StrEnum):
     """What came of one fault."""
 
@@ -115,7 +123,7 @@ class Trials:
 
     def bite(self, fault: BoundaryFault, progress: Callable[[Bite], None] = lambda _: None) -> Bite:
         """Try a fault until a variant turns red by it that is green without. ``progress`` is told after each
-        variant that it did not. Raises what ``wrap`` of the fault raises."""
+        variant that it did not. Raises :class:`CannotBePutIn`."""
         bite, began = Bite(fault), _now()
         lacking = sorted(fault.needs - self.able)
         if lacking:
@@ -170,7 +178,7 @@ class Trials:
         faulty: list[Subject] = []
 
         def around(subject: Subject) -> Subject:
-            faulty.append(fault.wrap(subject))
+            faulty.append(_wrapped(fault, subject))
             return faulty[0]
 
         def attach(world: World) -> None:
@@ -188,6 +196,21 @@ class Trials:
         )
         met = getattr(faulty[0], "met", None) if faulty else 0
         return result, None if met is None else int(met)
+
+
+def _wrapped(fault: BoundaryFault, subject: Subject) -> Subject:
+    try:
+        faulty = fault.wrap(subject)
+    except Exception as error:
+        said = " ".join(f"{type(error).__name__}: {error}".split())
+        raise CannotBePutIn(f"the fault cannot be put in: its 'wrap' raised {said}") from error
+    lacking = [name for name in OF_A_SUBJECT if not hasattr(faulty, name)]
+    if lacking:
+        raise CannotBePutIn(
+            f"the fault cannot be put in: its 'wrap' gave {faulty!r:.80}, which is no subject: it has no "
+            f"{', '.join(lacking)}"
+        )
+    return faulty
 
 
 def _why_not(bite: Bite) -> tuple[Bitten, str]:

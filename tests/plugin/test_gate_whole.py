@@ -363,3 +363,15 @@ def test_what_only_shows_something_is_not_judged(write: Write, run: Run, look: s
     write("runcoord.toml", "min_scenarios = 1\n")
     write("a.runcoord.yaml", PASSING)
     assert run(look).ret == pytest.ExitCode.OK
+
+
+def test_a_subject_cannot_have_its_scenario_expected_to_fail(write: Write, run: Run) -> None:
+    write(
+        "mine.py",
+        "import pytest\nfrom pytest_runcoord.reference import Reference\n\nclass Mine(Reference):\n"
+        "    def snapshot(self, world):\n        pytest.xfail('later')\n",
+    )
+    write("a.runcoord.yaml", PASSING)
+    result = run("--runcoord-subject=mine.py:Mine")
+    assert result.parseoutcomes() == {"failed": 1}
+    assert "snapshot raised XFailed: later" in result.stdout.str()

@@ -194,6 +194,19 @@ def test_retry_of_a_finished_message_makes_it_ready_again(first: LiteQueue) -> N
     assert first.pop().message_id == popped.message_id, "finished work is handed out again"
 
 
+def test_the_same_work_put_twice_is_two_messages_also_while_it_is_worked_on(
+    first: LiteQueue, second: LiteQueue
+) -> None:
+    """A message is named by ``put``, not by whoever puts it: nothing tells a repetition."""
+    first.put("work")
+    popped = first.pop()
+    second.put("work")
+    assert second.pop().data == popped.data
+    first.done(popped.message_id)
+    first.put("work")
+    assert first.pop().data == popped.data
+
+
 def test_a_message_that_nobody_popped_can_be_marked_done(first: LiteQueue) -> None:
     put = first.put("work")
     first.done(put.message_id)

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from persistqueue import AckStatus, Empty, Queue, SQLiteAckQueue, SQLiteQueue
+from persistqueue import AckStatus, Empty, Queue, SQLiteAckQueue, SQLiteQueue, UniqueAckQ
 
 WAIT_SECONDS = 30.0
 """A second process, or a thread, that has not answered by then fails its test."""
@@ -213,6 +213,33 @@ def test_nack_of_an_acknowledged_item_gives_it_out_again(opened: Callable[..., S
     queue.ack(item)
     queue.nack(item)
     assert queue.get(block=False) == "work"
+
+
+def test_the_same_work_put_twice_is_two_items_also_while_it_is_worked_on(
+    opened: Callable[..., SQLiteAckQueue],
+) -> None:
+    queue = opened()
+    queue.put("work")
+    item = queue.get(block=False, raw=True)
+    queue.put("work")
+    assert queue.get(block=False) == "work"
+    queue.ack(item)
+    queue.put("work")
+    assert queue.get(block=False) == "work"
+
+
+def test_the_unique_queue_takes_one_of_equal_items_also_after_it_was_acknowledged(tmp_path: Path) -> None:
+    queue = UniqueAckQ(str(tmp_path / "queue"))
+    queue.put("work")
+    item = queue.get(block=False, raw=True)
+    queue.put("work")
+    with pytest.raises(Empty):
+        queue.get(block=False)
+    queue.ack(item)
+    queue.put("work")
+    with pytest.raises(Empty):
+        queue.get(block=False)
+    queue.close()
 
 
 def test_an_item_is_asked_for_by_its_id_and_given_although_it_was_acknowledged(

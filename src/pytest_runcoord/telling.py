@@ -61,7 +61,7 @@ class Telling:
         self.told: dict[str, dict[str, Any]] = {}
         self.unreadable: dict[tuple[str, int, str], int] = {}
         self.outcome, self.failed = "", False
-        config.stash[SUBJECT_MET] = self.met = SubjectMet()
+        self.met = config.stash.setdefault(SUBJECT_MET, SubjectMet())
         self.said = False
         if self.tells and (file := self.options.json) is not None:
             require_file(OPTION, file)

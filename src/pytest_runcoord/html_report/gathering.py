@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 from pytest_runcoord.picture.recording import Recorder
 from pytest_runcoord.rendering import message
 from pytest_runcoord.scenario import AnyScenario, Scenario
+from pytest_runcoord.subject_met import SubjectMet
 from pytest_runcoord.tally import LINE, SCENARIO, VARIANT, Tally
 from pytest_runcoord.verdict import Failure, RunResult
 
@@ -22,12 +23,16 @@ _FROM_WORKER = re.compile(r"\A\[gw\d+\] .*\n")
 """What pytest-xdist puts above a failure: on which worker it was."""
 
 
-def told(file: str, scenario: AnyScenario, recorder: Recorder | None, source: str | None) -> str:
+def told(
+    file: str, scenario: AnyScenario, recorder: Recorder | None, source: str | None, met: SubjectMet
+) -> str:
     """What one variant's process tells the one that writes the report, as JSON.
 
     ``source`` is the text of the file, ``None`` where this process has told it before.
     """
     values: dict[str, Any] = {"file": file}
+    if met.name:
+        values["subject"] = [met.name, met.version]
     if source is not None:
         values["source"] = source
     if isinstance(scenario, Scenario):
@@ -71,6 +76,8 @@ class Gathered:
     variants: dict[str, dict[str, Any]] = field(default_factory=dict)
     files: dict[str, str] = field(default_factory=dict)
     tally: Tally = field(default_factory=Tally)
+    subject: tuple[str, str] = ("", "")
+    """What the subject calls itself, and its version."""
 
     def add(
         self,
@@ -94,11 +101,14 @@ class Gathered:
             return
         values: dict[str, Any] = json.loads(said) if said else {}
         source = values.pop("source", None)
+        if subject := values.pop("subject", None):
+            self.subject = (str(subject[0]), str(subject[1]))
         file = str(values.get("file") or nodeid.partition("::")[0])
         if source is not None:
             self.files[file] = source
         self.variants[nodeid] = {
             "says": "",
+            "node": nodeid,
             **values,
             "file": file,
             "scenario": str(found.get(SCENARIO, "")),
@@ -113,25 +123,45 @@ class Gathered:
             **({"text": _FROM_WORKER.sub("", text)[:MAX_TEXT]} if text and outcome == "failed" else {}),
         }
 
-    def as_json(self, says: Mapping[str, str]) -> dict[str, Any]:
-        """What the page is made of. ``says`` has a sentence for each invariant."""
+    def as_json(
+        self,
+        says: Mapping[str, str],
+        shipped: Callable[[str], str | None] = lambda file: None,
+        required: Container[str] = (),
+    ) -> dict[str, Any]:
+        """What the page is made of. ``says`` has a sentence for each invariant; ``shipped`` gives the place
+        of a file in the shipped suite, ``None`` for one of the project's own."""
         names = sorted(self.tally.exercised())
-        areas = areas_of({str(each["file"]) for each in self.variants.values()})
+        found = {str(each["file"]) for each in self.variants.values()}
+        in_suite = {file: below for file in found if (below := shipped(file)) is not None}
+        areas = areas_of(found - in_suite.keys())
+        areas |= {file: f"{PurePosixPath(below).parent} (shipped)" for file, below in in_suite.items()}
+        short = {file: f"…/{below}" for file, below in in_suite.items() if PurePosixPath(file).is_absolute()}
+        ran = {areas[str(each["file"])] for each in self.variants.values() if each["verdict"] != "skipped"}
         variants = [
             {
                 **each,
+                "file": short.get(str(each["file"]), each["file"]),
                 "area": areas[str(each["file"])],
+                **({"shipped": True} if each["file"] in in_suite else {}),
                 "exercised": [each["exercised"].get(name, 0) for name in names],
             }
             for each in self.variants.values()
         ]
+        # The project's own first, and what could not be run last.
         variants.sort(
-            key=lambda each: (each["area"], each["file"], each["line"], each["scenario"], each["variant"])
+            key=lambda each: (
+                *("shipped" in each, each["area"] not in ran, each["area"]),
+                *(each["file"], each["line"], each["scenario"], each["variant"]),
+            )
         )
         return {
-            "files": self.files,
+            "files": {short.get(file, file): text for file, text in self.files.items()},
             "variants": variants,
-            "invariants": [{"id": name, "says": says.get(name, "")} for name in names],
+            "invariants": [
+                {"id": name, "says": says.get(name, ""), **({"required": True} if name in required else {})}
+                for name in names
+            ],
         }
 
 

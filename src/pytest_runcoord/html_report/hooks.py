@@ -18,12 +18,14 @@ import pytest
 
 from pytest_runcoord.collection import ScenarioItem, VariantItem
 from pytest_runcoord.extending import watched_in
-from pytest_runcoord.gate import OPTIONS
+from pytest_runcoord.gate import OPTIONS, left_out_line
+from pytest_runcoord.html_report.gate_told import gate_told
 from pytest_runcoord.html_report.gathering import Gathered, told
 from pytest_runcoord.html_report.page import page
 from pytest_runcoord.options import REFERENCE
 from pytest_runcoord.picture.recording import Recorder
 from pytest_runcoord.registered import version
+from pytest_runcoord.subject_met import SUBJECT_MET, SubjectMet
 from pytest_runcoord.tally import SCENARIO
 from pytest_runcoord.whole_files import require_writable, write_whole
 
@@ -47,6 +49,7 @@ class HtmlReport:
         self.files_told: set[str] = set()
         self.outcome = ""
         self.failed = False
+        config.stash.setdefault(SUBJECT_MET, SubjectMet())
         if self.writes:
             require_writable("--runcoord-report", self.directory)
             _require_meant(config, self.directory)
@@ -66,7 +69,7 @@ class HtmlReport:
             file = item.file.shown_as
             source = None if file in self.files_told else item.file.text
             self.files_told.add(file)
-            setattr(report, ATTRIBUTE, told(file, item.scenario, _recorder(item), source))
+            setattr(report, ATTRIBUTE, told(file, item.scenario, _recorder(item), source, self._met()))
         return report  # type: ignore[no-any-return]
 
     # --- where it is written ---
@@ -104,9 +107,16 @@ class HtmlReport:
             terminalreporter.write_line(f"runcoord: {self.outcome}", red=self.failed)
 
     def _data(self) -> dict[str, Any]:
-        subject = self.options.subject_name or REFERENCE
+        options, gate = self.options, self.config.pluginmanager.getplugin("runcoord-gate")
+        asked_for = options.subject_name or REFERENCE
+        name, version_of_it = self.gathered.subject
+        subject = " ".join((name if options.foreign and name else asked_for).split())
+        version_of_it = (
+            " ".join((options.subject_version or version_of_it).split()) if options.foreign else ""
+        )
+        named = [] if subject == asked_for else [f"({asked_for})"]
         facts = [
-            ("subject", " ".join(filter(None, (subject, self.options.subject_version)))),
+            ("subject", " ".join(filter(None, (subject, version_of_it, *named)))),
             ("runcoord", version(self.config)),
             ("pytest", pytest.__version__),
             ("Python", platform.python_version()),
@@ -116,10 +126,24 @@ class HtmlReport:
         ]
         says = {each.id: " ".join(each.says.split()) for each in reversed(watched_in(self.config))}
         return {
-            "title": f"Scenarios on {self.options.subject_name or f'the {REFERENCE}'}",
+            "title": " ".join(
+                ("Scenarios on", *(() if options.foreign else ("the",)), subject, version_of_it)
+            ).strip(),
             "facts": [[name, value] for name, value in facts],
-            **self.gathered.as_json(says),
+            "gate": gate_told(options, gate.judgement, self.gathered.tally),
+            "leftOut": left_out_line(gate.left_out) if gate.left_out else "",
+            **self.gathered.as_json(says, self._in_suite, options.table.required_invariants),
         }
+
+    def _in_suite(self, file: str) -> str | None:
+        """Where a file of the shipped suite is in it; ``None`` for one of the project's own."""
+        suite, path = self.options.suite, (self.config.invocation_params.dir / file).resolve()
+        return (
+            path.relative_to(suite).as_posix() if suite is not None and path.is_relative_to(suite) else None
+        )
+
+    def _met(self) -> SubjectMet:
+        return self.config.stash[SUBJECT_MET]
 
 
 def _recorder(item: ScenarioItem) -> Recorder | None:

@@ -1,4 +1,4 @@
-"""The page: one file without anything outside of it, made of three assets and the data."""
+"""The page: one file without anything outside of it, made of a few assets and the data."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from importlib.resources import files
 from typing import Any
 
+SCRIPTS = ("page.js", "gate.js")
 _PLACE = re.compile(r"\{\{(\w+)\}\}")
 
 
@@ -19,7 +20,7 @@ def page(data: Mapping[str, Any], counts: str) -> str:
         "title": html.escape(str(data["title"])),
         "counts": html.escape(counts),
         "style": (assets / "page.css").read_text("utf-8"),
-        "script": (assets / "page.js").read_text("utf-8"),
+        "script": "\n".join((assets / name).read_text("utf-8") for name in SCRIPTS),
         "data": as_script(data),
     }
     # In one pass: what is put in is never searched for places.

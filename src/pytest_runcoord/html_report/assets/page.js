@@ -49,6 +49,7 @@ function overview() {
     <p class="soft small">${DATA.facts.map(([name, value]) => `${esc(name)} ${esc(value)}`).join(" · ")}</p>
     <div class="tiles"><div class="tile"><b>${scenarios.length}</b>scenarios</div>
       <div class="tile"><b>${VARIANTS.length}</b>variants</div>${tiles}</div>
+    ${gate()}
     <h2 id="list">Scenarios by area</h2>
     <div class="filters" role="search"><input type="search" id="q" aria-label="Filter scenarios" placeholder="Filter by name, sentence, tag  ( / )" value="${esc(state.text)}">
       ${Object.keys(counts).length > 1 ? Object.keys(counts).map((verdict) =>
@@ -78,11 +79,14 @@ function areas() {
   const by = new Map();
   for (const s of shown) by.set(s.area, [...(by.get(s.area) || []), s]);
   const narrowed = words.length > 0 || state.verdict !== "";
+  const ran = (list) => list.some((s) => s.variants.some((i) => VARIANTS[i].verdict !== "skipped"));
+  const own = [...by.values()].filter((list) => !list[0].shipped).length;
+  const small = (list) => ran(list) && (by.size < 3 || (own < 3 && !list[0].shipped));
   document.getElementById("shown").textContent = narrowed ? `${plural(shown.length, "scenario")} shown` : "";
   document.getElementById("areas").innerHTML = [...by].map(([area, list]) => {
     const indexes = list.flatMap((s) => s.variants);
     const bad = indexes.some((i) => BAD.has(VARIANTS[i].verdict));
-    return `<details class="area"${bad || narrowed || by.size < 3 ? " open" : ""}><summary>${esc(area)}
+    return `<details class="area"${bad || narrowed || small(list) ? " open" : ""}><summary>${esc(area)}
       <span class="soft small">${plural(list.length, "scenario")}: ${told(counted(indexes))}</span></summary><ul class="list">`
       + list.map((s) => `<li><div class="name"><a href="${link(s.variants.find((i) => BAD.has(VARIANTS[i].verdict)) ?? s.variants[0])}">${esc(s.scenario)}</a></div>
         <div><div class="small">${esc(s.says)}</div><div class="chips">${s.variants.map((i) => chip(i)).join("")}</div></div></li>`).join("")
@@ -98,24 +102,11 @@ function invariants() {
   if (!totals.length) return "";
   const most = Math.max(1, ...totals.map((t) => t.count));
   const rows = totals.sort((a, b) => (a.count === 0) - (b.count === 0) || b.count - a.count).map((t) =>
-    `<tr${t.count ? "" : ' class="never"'}><td><code>${esc(t.id)}</code><span class="bar" style="width:${100 * Math.sqrt(t.count / most)}%"></span></td>
+    `<tr${t.count ? "" : ' class="never"'}><td><code>${esc(t.id)}</code>${t.required ? ' <span class="chip">required</span>' : ""}<span class="bar" style="width:${100 * Math.sqrt(t.count / most)}%"></span></td>
      <td>${esc(t.says)}</td><td class="num">${t.count ? t.count.toLocaleString("en") : "never"}</td><td class="num">${t.in || ""}</td></tr>`).join("");
   return `<h2>Invariants, and how often they had occasion to fail</h2>
     <p class="soft small">One that never had is not green: nothing is known about it.</p>
     <div class="wrap"><table><thead><tr><th>Invariant</th><th>Says</th><th>Occasions</th><th>Variants</th></tr></thead><tbody>${rows}</tbody></table></div>`;
-}
-
-function tally(pick) {
-  const found = new Map();
-  for (const v of VARIANTS) for (const key of pick(v)) found.set(key, (found.get(key) || 0) + 1);
-  return [...found].sort((a, b) => b[1] - a[1]);
-}
-
-function skips() {
-  const rows = [...tally((v) => v.missing || []).map(([name, n]) => [`the subject lacks <code>${esc(name)}</code>`, n]),
-    ...tally((v) => (v.skipped ? [v.skipped] : [])).map(([why, n]) => [esc(why), n])];
-  const body = rows.map(([why, n]) => `<tr><td>${why}</td><td class="num">${plural(n, "variant")}</td></tr>`).join("");
-  return `<h2>Skipped</h2>${rows.length ? `<div class="wrap"><table><tbody>${body}</tbody></table></div>` : '<p class="soft">Nothing was skipped.</p>'}`;
 }
 
 function tiers() {

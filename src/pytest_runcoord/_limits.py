@@ -41,6 +41,8 @@ renew every 20 s with two awaits. At the 1 to 3 ms that a tick of a subject on S
 within minutes."""
 MAX_TICKS_AT_ONCE = 50
 """Ticks of one timer with which no time passes: it is due again at once, for ever."""
+MAX_TICKS_TOLD = 10_000
+"""Ticks of which the history says what they changed: renewals every 20 s of two owners for a day."""
 
 # --- values ---
 MAX_NAME_CHARACTERS = 100

@@ -22,7 +22,8 @@ class Entry:
     """One thing that happened. ``data`` holds plain values, by name.
 
     Kinds: ``verb`` (a subject was asked for something), ``moment`` (a named effect was reached),
-    ``tick``, ``message`` (a destination was offered an event), ``signal`` (a process was sent one),
+    ``tick`` (a timer's, which left something else durable than it found; where writes are announced the
+    moments say that), ``message`` (a destination was offered an event), ``signal`` (a process was sent one),
     ``world`` (clocks, crashes, faults).
     """
 
@@ -119,7 +120,7 @@ class History:
 
 OF_THE_CALL = frozenset({"start", "on", "with_epoch", "reported", "given", "handle", "code"})
 """What the harness says of a call, and invariants go by; values of an answer are not taken for it."""
-HIDDEN = frozenset({"body", "payload", "handle", "serial", "depth_name", "maximum_name"})
+HIDDEN = frozenset({"body", "payload", "handle", "serial", "depth_name", "maximum_name", "of_runs"})
 MAX_DETAIL_CHARACTERS = 160
 """Characters of detail in one line of a report."""
 

@@ -16,13 +16,14 @@ from typing import Any
 from pytest_runcoord.arming import Arming
 from pytest_runcoord.changes import READING, Changes
 from pytest_runcoord.history import OF_THE_CALL, History
-from pytest_runcoord.incarnation import Arranged, Fault, Handle, Incarnation, Life, LocalProcess, Process
+from pytest_runcoord.incarnation import Arranged, Handle, Incarnation, Life, LocalProcess, Process
 from pytest_runcoord.moments import QUIET
 from pytest_runcoord.post import Post
 from pytest_runcoord.probed_ports import Crashed, NeverReturns
 from pytest_runcoord.process_world import ProcessWorld
 from pytest_runcoord.subject import Snapshot, Subject, SubjectWorld
 from pytest_runcoord.surroundings import Surroundings
+from pytest_runcoord.ticks import Ticks
 from pytest_runcoord.timekeeper import Timed, Timekeeper
 from pytest_runcoord.world_errors import (
     BoundReached,
@@ -72,6 +73,7 @@ class World(Surroundings):
         self.changed = True
         self.announced = getattr(subject, "announces_writes", "ports" in subject.capabilities)
         """Every write is seen at a port."""
+        self.ticks = Ticks(self)
         self.changes = Changes(self.history, self.time, self._recall, self._look_again)
         self.given_out: set[str] | None = None
         """Runs that were given, after the faults stopped, to one who claimed until nothing was left."""
@@ -93,7 +95,7 @@ class World(Surroundings):
         self.check: Callable[[Any], None] = _no_steps
         self._calls: list[Incarnation] = []
         self._ids = 0
-        self._snapshot = Snapshot({}, {})
+        self.seen = Snapshot({}, {})  # at the last look
         self._starts: dict[str, int] = {}
 
     # --- owners ---
@@ -206,8 +208,7 @@ class World(Surroundings):
                 status = "refused" if denied.happened is Happened.NO else "unknown"
                 entry.data["code"] = denied.code
                 details = error.details if isinstance(error, RuncoordError) else {}
-                happened = denied.happened.value
-                self.answers[verb] = {**details, "refused": denied.code, "happened": happened}
+                self.answers[verb] = {**details, "refused": denied.code, "happened": denied.happened.value}
                 if status == "refused":
                     self.changes.note(entry, known)
             raise denied from error
@@ -277,7 +278,7 @@ class World(Surroundings):
                         yield Timed(incarnation, name, timer)
 
     def _fire(self, timed: Timed) -> None:
-        incarnation = timed.incarnation
+        incarnation, before = timed.incarnation, self.ticks.before()
         self._calls.append(incarnation)
         try:
             timed.timer.tick()
@@ -291,7 +292,7 @@ class World(Surroundings):
             self._calls.pop()
             if incarnation.life is Life.CRASHED and not self._in_call(incarnation):
                 self.bury(incarnation)
-        self.observe()
+        self.ticks.after(timed, before)
 
     # --- what ports ask and tell ---
 
@@ -337,9 +338,9 @@ class World(Surroundings):
             self.shared["rows_written"] = self.rows_written()
             if self._onlooker is None:
                 self._onlooker = subject_world(self, None)
-            self._snapshot = self.subject.snapshot(self._onlooker)
+            self.seen = self.subject.snapshot(self._onlooker)
             self.changed = False
-        return self._snapshot
+        return self.seen
 
     def look_away(self) -> None:
         """Let go of the store; the next snapshot opens it again."""
@@ -390,7 +391,6 @@ __all__ = [
     "BoundReached",
     "Crashed",
     "Denied",
-    "Fault",
     "MomentMissed",
     "NeverReturns",
     "ScenarioMistake",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_runcoord.picture import Picture, picture_of
-from pytest_runcoord.picture.text import LEAST_TEXT, LEGEND, MOST_ROWS, timeline
+from pytest_runcoord.picture.text import LEAST_TEXT, LEGEND_OF_RENEWALS, MOST_ROWS, timeline
 from pytest_runcoord.verdict import Failure, FailureKind
 from report.histories import Story, taken_over
 
@@ -24,7 +24,7 @@ def test_lanes_leases_writes_messages_and_the_failing_moment_are_drawn() -> None
         "     0    :6          ●         ◆            submit r1",
         "     0    :7          ●┃1       ◆            claim r1 (epoch 1)",
         "     0    :8  ~       │┃                     advance 30 s",
-        "    30    :8          ○┃        ◆            a lease is renewed",
+        "    30    :8          ○┣        ◆            a lease is renewed",
         "    30    :9          ✗┃                     crash",
         "    30   :10  ~        ┃                     advance 1 min 40 s",
         "   130   :11           ╎   ┬                 open",
@@ -32,7 +32,7 @@ def test_lanes_leases_writes_messages_and_the_failing_moment_are_drawn() -> None
         "   130   :13               ●┃   ◆            complete r1 → completed",
         "   130   :14               ●────◆──────▶     r1/finished try 1 to chat [accepted]",
         ">  130   :14               ✘                 it is wrong",
-        LEGEND,
+        LEGEND_OF_RENEWALS,
     ]
 
 

@@ -77,6 +77,7 @@ def _entry(now: LeaseSeen, entries: Sequence[Entry], since: int, by: frozenset[s
         if entry.kind == "message" and told and by is ENDING and found:
             break
         by_moment = entry.what in by and (by is ENDING or entry.actor == now.owner)
+        by_moment = by_moment or (entry.kind == "tick" and now.run in entry.data.get("of_runs", ()))
         if by_moment or (told and entry.kind == "verb" and entry.status != "refused"):
             found = entry.number
     return found or min(len(entries), max(1, now.after))

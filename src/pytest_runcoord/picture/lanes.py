@@ -40,7 +40,7 @@ class Lanes:
             reached = target_of(entry)
             if reached is not None:
                 names[reached[0]].setdefault(reached[1])
-            if entry.kind in ("verb", "moment", "message") or entry.what in ("open", "heal"):
+            if entry.kind in ("verb", "moment", "tick", "message") or entry.what in ("open", "heal"):
                 names[LaneKind.OWNER].setdefault(entry.actor)
                 names[LaneKind.STORE].setdefault(STORE)
             elif entry.kind == "signal" or entry.what in PROCESS_EVENTS or entry.what.startswith("fork "):

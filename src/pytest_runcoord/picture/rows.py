@@ -20,6 +20,13 @@ KEPT_AT_END = 12
 """Rows before a failing moment that are never folded."""
 ABSORBING = frozenset({"verb", "message", "signal"})
 """Kinds of entries that take the moments that follow them into their row."""
+MARKS = {
+    "verb": Mark.VERB,
+    "moment": Mark.MOMENT,
+    "tick": Mark.MOMENT,
+    "message": Mark.MESSAGE,
+    "signal": Mark.SIGNAL,
+}
 WORLD_MARKS = {
     "open": Mark.OPEN,
     "close": Mark.CLOSE,
@@ -181,7 +188,7 @@ def _bound(table: Table) -> None:
 
 def _mark(entry: Entry) -> Mark:
     if entry.kind != "world":
-        return Mark(entry.kind) if entry.kind in ("verb", "moment", "message", "signal") else Mark.WORLD
+        return MARKS.get(entry.kind, Mark.WORLD)
     if entry.actor == CLOCK:
         return Mark.TIME
     if entry.what.startswith("fault "):

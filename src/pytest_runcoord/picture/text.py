@@ -31,8 +31,9 @@ SYMBOLS = {
     Mark.FOLD: "⋮",
     Mark.FAIL: "✘",
 }
-ALIVE, HELD, EXPIRED, WRITTEN = "│", "┃", "╎", "◆"
+ALIVE, HELD, RENEWED, EXPIRED, WRITTEN = "│", "┃", "┣", "╎", "◆"
 LEGEND = "  ┃ lease, with its epoch   ╎ run out   ◆ written   ✗ dies   ✘ failed here"
+LEGEND_OF_RENEWALS = "  ┃ lease, epoch   ┣ renewed   ╎ run out   ◆ written   ✗ dies   ✘ failed here"
 
 
 def timeline(picture: Picture, width: int, most: int = MOST_ROWS) -> list[str]:
@@ -60,7 +61,8 @@ def timeline(picture: Picture, width: int, most: int = MOST_ROWS) -> list[str]:
         lines.append(
             f"{mark} {when:>{wide}}  {where:>{broad}}  {grid.cells(place)}  {_words(row, left)}".rstrip()
         )
-    return [*lines, LEGEND]
+    renewed = any(row >= first for lease in picture.leases for row in lease.renewals)
+    return [*lines, LEGEND_OF_RENEWALS if renewed else LEGEND]
 
 
 def _touched(picture: Picture, first: int) -> list[int]:
@@ -126,7 +128,7 @@ class _Grid:
             return
         column = self._columns[lease.lane] + 1
         ran_out = lease.expired != NOWHERE and place >= lease.expired
-        line[column] = EXPIRED if ran_out else HELD
+        line[column] = RENEWED if place in lease.renewals else EXPIRED if ran_out else HELD
         if place == lease.first and lease.epoch:  # else it is not known
             line[column + 1] = str(lease.epoch)[-1]
 

@@ -33,6 +33,8 @@ def text_of(entry: Entry) -> str:
         return _cut(f"{data.get('event', '')} try {data.get('attempt', 1)} to {data.get('destination', '')}")
     if entry.kind == "verb":
         return _cut(_call(entry))
+    if entry.kind == "tick":
+        return _cut(f"{entry.what.removesuffix(' ticks')}: {data.get('changed', '')}")
     if entry.kind == "moment":
         return _cut(MEANINGS.get(entry.what, entry.what))
     if entry.what == "heal":

@@ -22,6 +22,7 @@ from source_text import Field, Symbol, constants, first_paragraph, markdown, mod
 from subject_reference import subject_page
 
 import pytest_runcoord._limits as language_limits
+import pytest_runcoord.file_names
 import pytest_runcoord.plugin
 import runcoord
 import runcoord._core.limits as coordinator_limits
@@ -344,7 +345,7 @@ def plugin_page() -> str:
         "[gate CI](../how-to/gate-ci.md#known-failures).",
         table(("Key", "Value", "Meaning"), entry),
         "## Files",
-        f"Files named `*{pytest_runcoord.plugin.SUFFIX}` are collected, and no others. A test has the id "
+        f"Files named `*{pytest_runcoord.file_names.SUFFIX}` are collected, and no others. A test has the id "
         "`file::scenario::variant`; without axes the variant is `default`.",
         "## Marks",
         "Each of a scenario's `tags` is a mark, for `-m`. It is registered as it is met, so "

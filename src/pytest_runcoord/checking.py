@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from pytest_runcoord.file_names import SUFFIX, misnamed
 from pytest_runcoord.scenario import InvalidScenario, Scenario, ScenarioFileError, load_file, variants
 from pytest_runcoord.vocabulary import Registry
 
@@ -42,12 +43,14 @@ class Checked:
 
 def check_file(path: Path, registry: Registry) -> Checked:
     """The faults of one file, and how many scenarios and variants it has."""
+    faults: list[Fault] = []
+    if rename := misnamed(path.name):
+        faults.append(Fault(str(path), 1, 1, f"pytest collects scenarios from *{SUFFIX} only", rename, ""))
     try:
         loaded = load_file(path, registry)
     except ScenarioFileError as error:
         at = error.position
-        return Checked([Fault(at.path, at.line, at.column, error.problem, error.remedy, "")], 0, 0)
-    faults: list[Fault] = []
+        return Checked([*faults, Fault(at.path, at.line, at.column, error.problem, error.remedy, "")], 0, 0)
     cases = 0
     for scenario in loaded.scenarios:
         if isinstance(scenario, InvalidScenario):

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 
 import click
 
+from pytest_runcoord.file_names import ALMOST, SUFFIX
+
 if TYPE_CHECKING:
     from pytest_runcoord.checking import Fault
     from pytest_runcoord.vocabulary import Registry
 
-SUFFIX = ".runcoord.yaml"
 MAX_FILES = 10_000
 """Scenario files that one call reads; more is a wrong directory."""
 UNKNOWN_WORD = ("unknown step", "unknown expectation", "unknown given")
@@ -193,7 +194,8 @@ def speak(context: click.Context, whole: bool, command: tuple[str, ...]) -> None
 def _files(paths: tuple[Path, ...]) -> Iterator[Path]:
     count = 0
     for path in paths:
-        found = [path] if path.is_file() else sorted(path.rglob(f"*{SUFFIX}"))
+        below = (each for ending in (SUFFIX, ALMOST) for each in path.rglob(f"*{ending}"))
+        found = [path] if path.is_file() else sorted(below)
         if not found:
             raise click.UsageError(f"{path} has no *{SUFFIX} below it")
         for each in found:

@@ -14,14 +14,15 @@ if TYPE_CHECKING:
     from pytest_runcoord.from_python import ScenarioRunner
     from pytest_runcoord.gate import Gate
     from pytest_runcoord.homes.fixtures import DataHome, RunFolders
+    from pytest_runcoord.misnamed_files import MisnamedFile
     from pytest_runcoord.patching import KillGuard, ProcessTree
     from pytest_runcoord.patching.tree import PidReuse, Reboot
     from pytest_runcoord.telling import Telling
     from runcoord import Coordinator
     from runcoord.testing import ManualClock
 
-SUFFIX = ".runcoord.yaml"
-
+ENDINGS = (".runcoord.yaml", ".runcoord.yml")
+"""Of files that are looked at closer; nothing is collected from the second, which is said."""
 GUARDS = pytest.StashKey["list[KillGuard]"]()
 """Guards of a test that is under way: what they refused fails it."""
 
@@ -114,9 +115,15 @@ def _teller(gate: Gate) -> Telling:
     return Telling(gate.config, gate)
 
 
-def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> ScenarioFile | None:
-    if not file_path.name.endswith(SUFFIX):
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> ScenarioFile | MisnamedFile | None:
+    if not file_path.name.endswith(ENDINGS):
         return None
+    from pytest_runcoord.file_names import misnamed
+
+    if misnamed(file_path.name):
+        from pytest_runcoord.misnamed_files import MisnamedFile
+
+        return MisnamedFile.from_parent(parent, path=file_path)
     from pytest_runcoord.collection import ScenarioFile
 
     return ScenarioFile.from_parent(parent, path=file_path)

@@ -49,7 +49,8 @@ def _document(registry: Registry) -> Iterator[str]:
     yield (
         "A file `*.runcoord.yaml` holds one scenario, or several separated by `---`, in strict YAML 1.2: no "
         "duplicate keys, anchors, aliases, tags or merge keys. Only `true` and `false` are truth values; "
-        "durations have a unit; a number with a leading zero is text. "
+        "durations have a unit; a number with a leading zero is text. A file `*.runcoord.yml` is an error, "
+        "for pytest and for `runcoord check`: nothing in it would run. "
         f"Limits: {MAX_SCENARIO_BYTES // 1024} KiB a file, {MAX_NESTING} levels, {MAX_STEPS} steps and "
         f"{MAX_VARIANTS} variants a scenario."
     )

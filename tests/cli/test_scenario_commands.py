@@ -90,6 +90,16 @@ def test_faults_are_named_with_their_place_and_the_other_files_are_checked(
     ]
 
 
+@pytest.mark.parametrize("named", [False, True], ids=["below", "named"])
+def test_a_file_with_the_other_ending_of_yaml_is_a_fault(shell: Shell, tmp_path: Path, named: bool) -> None:
+    file = tmp_path / "a.runcoord.yml"
+    file.write_text(GOOD, "utf-8")
+    answer = shell("check", str(file if named else tmp_path))
+    told = "pytest collects scenarios from *.runcoord.yaml only (rename it to a.runcoord.yaml)"
+    assert answer.out.splitlines() == [f"{file}:1:1: {told}", "1 file, 1 scenario, 1 variant: 1 fault"]
+    assert answer.code == 1
+
+
 def test_a_directory_without_scenarios_is_no_success(shell: Shell, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     answer = shell("check", str(tmp_path / "empty"))

@@ -38,11 +38,24 @@ def test_a_file_gives_a_node_for_each_scenario_and_below_it_one_for_each_variant
 
 
 def test_only_files_with_the_whole_suffix_are_collected(write: Write, run: Run) -> None:
-    for name in ("a.yaml", "runcoord.yaml", "b.runcoord.yml", "c.runcoord.yaml.txt", "test_d.yaml"):
+    for name in ("a.yaml", "runcoord.yaml", "c.runcoord.yaml.txt", "test_d.yaml"):
         write(name, PASSING)
     result = run()
     assert result.ret == pytest.ExitCode.NO_TESTS_COLLECTED
     assert result.parseoutcomes() == {}
+
+
+@pytest.mark.parametrize("named", [(), ("below/b.runcoord.yml",)], ids=["found", "named"])
+def test_the_other_ending_of_yaml_is_an_error_and_not_passed_over(
+    write: Write, run: Run, named: tuple[str, ...]
+) -> None:
+    write("a.runcoord.yaml", PASSING)
+    write("below/b.runcoord.yml", PASSING)
+    result = run(*named)
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    told = "b.runcoord.yml: scenarios are collected from *.runcoord.yaml only (rename it to b.runcoord.yaml)"
+    assert told in result.outlines
+    assert "Traceback" not in result.stdout.str()
 
 
 def test_a_file_that_was_named_but_is_no_scenario_file_stops_the_run(write: Write, run: Run) -> None:

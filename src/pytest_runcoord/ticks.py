@@ -6,14 +6,14 @@ Where writes are announced the moments say it, such as ``after-renew``, and noth
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from pytest_runcoord._limits import MAX_TICKS_TOLD
 
 if TYPE_CHECKING:
+    from pytest_runcoord.history import History
     from pytest_runcoord.subject import EventSeen, RunSeen, Snapshot
     from pytest_runcoord.timekeeper import Timed
-    from pytest_runcoord.world import World
 
 MOST_SAID = 3
 """Changes of one tick that its entry says; the rest are counted."""
@@ -23,10 +23,26 @@ NEXT_TO_NOTHING_SECONDS = 0.001
 """A deadline that moved by less is the same, computed at another moment."""
 
 
+class Observed(Protocol):
+    """A world, as far as it is looked at here."""
+
+    announced: bool
+    unobserved: bool
+    seen: Snapshot
+    history: History
+
+    @property
+    def busy(self) -> bool: ...
+
+    def snapshot(self) -> Snapshot: ...
+
+    def observe(self) -> None: ...
+
+
 class Ticks:
     """Looks at the store before and after ticks, and tells the invariants."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: Observed) -> None:
         self._world = world
         self._told = 0
 
@@ -53,8 +69,7 @@ class Ticks:
             world.announced = False
 
     def _record(self, timed: Timed, before: Snapshot, after: Snapshot) -> None:
-        entries = self._world.history.entries
-        began = entries[0].boottime if entries else self._world.clock.boottime()
+        began = self._world.history.entries[0].boottime  # whoever has a timer was opened
         changes = [*_of_runs(before, after, began), *_of_events(before, after)]
         if not changes:
             return

@@ -49,6 +49,12 @@ class QueueSession(SessionBase):
     def submit(self, run: str, payload: Any = None) -> None:
         with self.writing() as db:
             db.execute("INSERT OR IGNORE INTO jobs (id, state) VALUES (?, 'waiting')", (run,))
+            if "put resets" in self.mistakes:
+                db.execute("UPDATE jobs SET state = 'waiting' WHERE id = ? AND state = 'taken'", (run,))
+            if "put replaces" in self.mistakes:
+                db.execute("UPDATE jobs SET state = 'waiting', outcome = NULL WHERE id = ?", (run,))
+            if "put goes behind" in self.mistakes:
+                db.execute("UPDATE jobs SET seq = (SELECT max(seq) + 1 FROM jobs) WHERE id = ?", (run,))
 
     def next_id(self, db: sqlite3.Connection) -> str | None:
         order = "DESC" if "newest first" in self.mistakes else ""

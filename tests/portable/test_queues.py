@@ -26,6 +26,9 @@ FOUND: dict[str, tuple[type[Queue], str, str]] = {
     "never recovers": (Queue, "comes-back-or-ends", "run"),
     "newest first": (Queue, "in-the-order-of-submission", "answer"),
     "no fence": (Queue, "completes-what-another-works-on", "stale-owner-refused"),
+    "put resets": (Queue, "submitted-again-at-work", "live-lease-kept"),
+    "put replaces": (Queue, "submitted-again-after-its-end", "one-outcome"),
+    "put goes behind": (Queue, "submitted-again-among-others", "answer"),
     "any length": (LeaseQueue, "senseless-lengths", "refused"),
     "wall clock": (LeaseQueue, "the-clock-steps-forth", "refused"),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import wraps
 from typing import Any
 
 import pytest
@@ -58,6 +59,44 @@ def test_an_argument_that_a_verb_takes_is_a_capability_of_its_own() -> None:
 
     assert capabilities_of(session(complete=complete)) == {"results"}
     assert capabilities_of(session(complete=complete_anything)) == {"outcomes", "results", "errors"}
+
+
+def test_an_argument_that_is_never_read_is_no_capability() -> None:
+    def submit(self: Any, run: str, payload: Any = None, key: str = "") -> None:
+        self.kept[run] = payload
+
+    def complete(self: Any, lease: object, outcome: str, result: str = "", error: str = "") -> None:
+        del error
+        self.kept[lease] = [lambda: result]
+
+    assert capabilities_of(session(submit=submit)) == frozenset()
+    assert capabilities_of(session(complete=complete)) == {"results"}
+
+
+def test_arguments_that_are_passed_on_are_read() -> None:
+    def wrapped(method: Any) -> Any:
+        @wraps(method)
+        def through(*args: Any, **kwargs: Any) -> Any:
+            return method(*args, **kwargs)
+
+        return through
+
+    async def submit(self: Any, run: str, key: str = "") -> None:
+        await self.queue.put(run, key=key)
+
+    assert capabilities_of(session(submit=wrapped(submit))) == {"keys"}
+
+
+def test_a_queue_that_ignores_keys_is_not_asked_about_them() -> None:
+    class Session(ToySession):
+        def submit(self, run: str, payload: Any = None, key: str = "") -> None:
+            super().submit(run, payload)
+
+    class Subject(ToySubject):
+        session = Session
+
+    result = tried("steps: [open: gw1, submit: {run: r1, key: k1}]", Subject())
+    assert (result.verdict, result.missing) == (Verdict.SKIPPED, ("keys",))
 
 
 def test_promises_join_what_the_methods_show() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dis
 import inspect
 import math
 from collections.abc import Awaitable, Collection, Mapping
@@ -47,8 +48,10 @@ CAPABILITY_METHODS: dict[str, tuple[str, ...]] = {
     "import": ("import_folders", "route", "read_result"),
     "threads": ("submit_through_thread", "drain_calls"),
 }
-"""What a session must have for a capability, all of it: methods, and arguments that they take. Methods that
-:class:`SessionBase` has count when they are written anew; ``claim`` is also there where ``claim_next`` is.
+"""What a session must have for a capability, all of it: methods, and arguments that they take and read.
+Methods that :class:`SessionBase` has count when they are written anew; ``claim`` is also there where
+``claim_next`` is. An argument that its method never reads, as one that is there for the form, counts for
+nothing; of a method that reads none at all, which is yet to be written, all count.
 Capabilities that are not in this table are promises, which no method shows: ``SubjectBase.promises``."""
 
 KINDS_OF_EVENTS = tuple(kind.value for kind in EventKind)
@@ -201,7 +204,7 @@ def _has(session: type, needed: str) -> bool:
         return _has(session, needed.replace("claim", "claim_next", 1))
     if not callable(method) or method is getattr(SessionBase, name, None):
         return False
-    return not argument or takes(method, argument)
+    return not argument or (takes(method, argument) and _reads(method, argument))
 
 
 def takes(method: Any, name: str) -> bool:
@@ -214,6 +217,19 @@ def takes(method: Any, name: str) -> bool:
         each.kind is each.VAR_KEYWORD or (each.name == name and each.kind is not each.POSITIONAL_ONLY)
         for each in parameters
     )
+
+
+def _reads(method: Any, name: str) -> bool:
+    """Whether a method does anything with an argument that it takes; unknown is taken for yes."""
+    code = getattr(inspect.unwrap(method), "__code__", None)
+    if code is None:
+        return True
+    named = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    read = set(code.co_cellvars)  # functions inside of it read these
+    for each in dis.get_instructions(code):
+        if "LOAD_FAST" in each.opname:
+            read.update(each.argval if isinstance(each.argval, tuple) else (each.argval,))
+    return name not in named or name in read or not read.intersection(named[1:])
 
 
 def deadline(world: SubjectWorld, *, wall: float | None = None, seconds: float | None = None) -> Deadline:

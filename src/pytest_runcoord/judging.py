@@ -28,6 +28,7 @@ MOST_KNOWN = 20
 """Known failures that a summary tells one by one; the JSON report has all."""
 MOST_NAMED = 3
 """Tests that one reason names."""
+BITE = "--runcoord-bite"
 _FLAGS = "hlqsvx"
 """Options of pytest that have no value, and may stand before another one in the same word: ``-qk one``."""
 
@@ -90,6 +91,7 @@ def selection_of(config: pytest.Config, options: Options) -> Selection:
     if config.args_source is pytest.Config.ArgsSource.ARGS:
         paths = [each for each in map(str, config.args) if each in typed]
     words = {
+        BITE: getattr(option, "runcoord_bite", False),
         "a node id": any("::" in each for each in paths),
         "-k": option.keyword and flag("k"),
         "-m": flag("m"),
@@ -97,7 +99,6 @@ def selection_of(config: pytest.Config, options: Options) -> Selection:
         "--lf": getattr(option, "lf", False) and said("--lf", "--last-failed"),
         "--sw": getattr(option, "stepwise", False) and said("--sw", "--stepwise"),
         "--ignore": said("--ignore"),
-        "--runcoord-bite": getattr(option, "runcoord_bite", False),
     }
     everything = config.rootpath.resolve()
     parts = [each for each in paths if not everything.is_relative_to(_resolved(config, each))]
@@ -155,7 +156,9 @@ def judge(
 
 
 def _chosen(by: str) -> str:
-    return f"{by} chose some" if by else ""
+    if by == BITE:
+        return f"{BITE} tries faults, and judges no scenario"
+    return f"{by} chose a part" if by else ""
 
 
 def _scenarios(count: int) -> str:
@@ -168,9 +171,7 @@ def _minimum(options: Options, tally: Tally, selection: Selection, found: Judgem
         return
     narrowed = selection.narrowed(by_table=by == BY_TABLE)
     if narrowed:
-        found.notes.append(
-            f"{by} asks for {_scenarios(required)}; not checked, because {narrowed} chose some"
-        )
+        found.notes.append(f"{by} asks for {_scenarios(required)}; not checked, because {_chosen(narrowed)}")
         return
     found.problems.append(
         Problem(

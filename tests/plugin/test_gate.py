@@ -229,7 +229,7 @@ def test_the_setting_counts_for_a_run_of_everything_and_for_no_part_of_it(write:
     }.items():
         result = run(*part)
         assert result.ret == pytest.ExitCode.OK, part
-        told = f"runcoord: min_scenarios asks for 3 scenarios; not checked, because {why} chose some"
+        told = f"runcoord: min_scenarios asks for 3 scenarios; not checked, because {why} chose a part"
         assert told in result.outlines
 
 

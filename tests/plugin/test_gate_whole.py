@@ -229,7 +229,7 @@ def test_what_is_not_looked_at_of_a_part_is_said(write: Write, run: Run) -> None
     write("a.runcoord.yaml", PASSING)
     result = run("-k", "plain")
     assert result.ret == pytest.ExitCode.OK
-    assert "runcoord: required_invariants were not checked, because -k chose some" in result.outlines
+    assert "runcoord: required_invariants were not checked, because -k chose a part" in result.outlines
 
 
 @pytest.mark.parametrize("table", ["runcoord.toml", "pyproject.toml"])
@@ -319,7 +319,7 @@ def test_a_run_that_was_started_below_the_project_is_a_part(
     monkeypatch.chdir(pytester.path / "tests" / "one")
     result = run()
     assert result.ret == pytest.ExitCode.OK
-    assert "because the folder that pytest was started in chose some" in result.stdout.str()
+    assert "because the folder that pytest was started in chose a part" in result.stdout.str()
 
 
 @pytest.mark.usefixtures("shipped")
@@ -375,3 +375,15 @@ def test_a_subject_cannot_have_its_scenario_expected_to_fail(write: Write, run: 
     result = run("--runcoord-subject=mine.py:Mine")
     assert result.parseoutcomes() == {"failed": 1}
     assert "snapshot raised XFailed: later" in result.stdout.str()
+
+
+def test_a_run_that_tries_faults_says_why_it_judges_no_scenario(write: Write, run: Run) -> None:
+    write("a.runcoord.yaml", PASSING)
+    write("runcoord.toml", "min_scenarios = 3\nrequired_invariants = ['stop-wins']\n")
+    result = run("--runcoord-bite", "-k", "owner-changed")
+    why = "--runcoord-bite tries faults, and judges no scenario"
+    told = [line for line in result.outlines if line.startswith("runcoord: ")]
+    assert told == [
+        f"runcoord: min_scenarios asks for 3 scenarios; not checked, because {why}",
+        f"runcoord: required_invariants were not checked, because {why}",
+    ]

@@ -129,7 +129,7 @@ def test_a_part_is_said_to_be_one_and_is_not_judged(project: Path, run: Run) -> 
     assert run(JSON, "-k", "plain").ret == pytest.ExitCode.OK
     report = report_in(project)
     assert report["selection"]["narrowed_by"] == "-k"
-    assert report["gate"] == {"verdict": "not-judged", "not_judged": "-k chose some", "reasons": []}
+    assert report["gate"] == {"verdict": "not-judged", "not_judged": "-k chose a part", "reasons": []}
     assert report["exit_code"] == 0
 
 

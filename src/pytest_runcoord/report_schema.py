@@ -40,7 +40,8 @@ PARTS: dict[str, tuple[str, Fields]] = {
     "subject": (
         "What the scenarios ran on.",
         {
-            "name": (_TEXT, "as it was asked for; `reference` for the reference coordinator"),
+            "name": (_TEXT, "what it calls itself, or as it was asked for if nothing ran"),
+            "asked_for": (_TEXT, "as it was asked for; `reference` for the reference coordinator"),
             "version": (_MAYBE_TEXT, "what the subject says of itself"),
             "capabilities": ({"type": ["array", "null"], "items": _TEXT}, "what it can; null if nothing ran"),
             "lacks": (_many("lack"), "what scenarios were skipped for"),

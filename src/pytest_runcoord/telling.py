@@ -208,6 +208,7 @@ class Telling:
         options = self.options
         tally = self._tally
         verdicts = tally.verdicts()
+        asked_for = options.subject_name or "reference"
         return {
             "runcoord_report": VERSION,
             "made": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
@@ -217,7 +218,8 @@ class Telling:
                 "python": platform.python_version(),
             },
             "subject": {
-                "name": options.subject_name or "reference",
+                "name": (options.foreign and self.met.name) or asked_for,
+                "asked_for": asked_for,
                 "version": options.subject_version or self.met.version or None,
                 "capabilities": self.met.capabilities,
                 "lacks": [

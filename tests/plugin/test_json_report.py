@@ -68,7 +68,8 @@ def test_the_report_has_everything_and_is_what_the_schema_says(project: Path, ru
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     assert f"runcoord: report in {project / 'out' / 'report.json'}" in result.outlines
     report = report_in(project)
-    assert report["subject"]["name"] == "queue_subject.py:Versioned"
+    assert report["subject"]["name"] == "queue"
+    assert report["subject"]["asked_for"] == "queue_subject.py:Versioned"
     assert report["subject"]["version"] == "queue 1.4"
     assert "runs" in report["subject"]["capabilities"]
     assert {"capability": "outbox", "variants": 1, "alone": 1} in report["subject"]["lacks"]

@@ -148,7 +148,7 @@ def _remedy(bite: Bite, options: Options) -> str:
     if bite.verdict is Bitten.NEVER_MET:
         words = ", ".join(sorted(bite.fault.words))
         asked = f" ({words})" if words else ""
-        more = ", or collect more: --runcoord-suite" if options.suite is None else ""
+        more = ", or add the shipped ones: --runcoord-suite" if options.suite is None else ""
         return f"Write a scenario in which it would show{asked}{more}."
     return "A fault counts only where a scenario is green without it: run them without --runcoord-bite."
 

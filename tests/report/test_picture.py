@@ -227,3 +227,19 @@ def test_a_picture_is_plain_json_and_comes_back_as_it_was() -> None:
 )
 def test_a_length_of_time_is_said_as_people_say_it(seconds: float, text: str) -> None:
     assert duration(seconds) == text
+
+
+def test_a_clock_that_moves_a_lease_does_not_renew_it_and_what_ran_out_before_was_held_until_then() -> None:
+    story = Story()
+    story.add(5, "world", "gw1", "open", "ok", start=1)
+    story.add(6, "verb", "gw1", "claim", "ok", on="r1", run="r1", epoch=1)
+    story.see("r1", 1, "gw1", 60.0)
+    story.add(7, "world", "clock", "step", seconds=3600.0)
+    story.see("r1", 1, "gw1", -3540.0)
+    story.add(8, "world", "clock", "step", seconds=-3600.0)
+    story.see("r1", 1, "gw1", 60.0)
+    story.add(9, "world", "clock", "step", seconds=3600.0)
+    story.see("r1", 1, "gw1", -3540.0)
+    [lease] = picture_of(story.entries, story.seen).leases
+    assert lease.renewals == ()
+    assert (lease.first, lease.expired) == (1, 4)

@@ -8,10 +8,12 @@ from dataclasses import dataclass, field
 from pytest_runcoord.history import Entry
 from pytest_runcoord.picture.lanes import Lanes, target_of
 from pytest_runcoord.picture.model import NOWHERE, LaneKind, Lease, LeaseSeen, Life, Row
-from pytest_runcoord.picture.rows import Table
+from pytest_runcoord.picture.rows import CLOCK, Table
 
 MAX_LEASES = 120
 """Bars of leases in one picture; with more of them nothing is to be seen."""
+SAME_SECONDS = 0.001
+"""A deadline that moved by less is the same, computed at another moment."""
 ACQUIRING = frozenset({"after-claim", "after-begin", "after-reacquire", "after-take-over", "after-recover"})
 RENEWING = frozenset({"after-renew"})
 ENDING = ACQUIRING | {"after-finish", "after-stop", "after-release"}
@@ -23,6 +25,8 @@ class _Held:
     seen: LeaseSeen
     first: int
     expires: float | None
+    known: int = 0
+    """The row since which it is known to end then."""
     renewals: list[int] = field(default_factory=list)
 
 
@@ -43,10 +47,12 @@ def leases_of(
             del held[each.run]
             current = None
         if current is not None:
-            current.expires = each.expires
-            renewed = table.row_of[_entry(each, entries, since, RENEWING)]
-            if renewed not in current.renewals:
-                current.renewals.append(renewed)
+            number = _entry(each, entries, since, RENEWING)
+            longer = each.expires is not None and each.expires > (current.expires or 0.0) + SAME_SECONDS
+            current.expires, current.known = each.expires, table.row_of[number]
+            by_a_clock = entries[number - 1].actor == CLOCK  # which moves what is measured by it
+            if longer and not by_a_clock and current.known not in current.renewals:
+                current.renewals.append(current.known)
         elif each.owner and not each.outcome:
             first = table.row_of[_entry(each, entries, since, ACQUIRING)]
             held[each.run] = _Held(each, first, each.expires)
@@ -88,7 +94,7 @@ def _bar(held: _Held, last: int, ended: str, rows: Sequence[Row], lanes: Lanes) 
     last = max(first, last)
     expired = NOWHERE
     if held.expires is not None:
-        late = (place for place in range(first, last + 1) if rows[place].at >= held.expires)
+        late = (place for place in range(max(first, held.known), last + 1) if rows[place].at >= held.expires)
         expired = next(late, NOWHERE)
     return Lease(
         lanes.of(seen.owner), seen.run, seen.epoch, first, last, expired, ended, tuple(held.renewals)

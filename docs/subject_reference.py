@@ -157,7 +157,10 @@ is said must be right."""
 
 ALWAYS = """\
 Also read where it is there: `announces_writes`, false where the store changes without the world's ports
-saying so (as it is unless `ports` is promised); `moments`, the names of those that it can reach."""
+saying so (as it is unless `ports` is promised); `moments`, the names of those that its sessions announce
+by `world.probe.reach(NAME)` under the promise `moments`: without it all, and with it a scenario that wants
+another one is skipped. `send()` announces `before-send` and `after-send`. A whole example: [a crash inside a
+step](../how-to/write-a-subject.md#a-crash-inside-a-step)."""
 
 SESSIONS = """\
 A timer has `next_due()`, the time on `world.clock.boottime()` at which it is due or None, and `tick()`. A

@@ -173,7 +173,8 @@ of this name. Invariants are those that need the capability, with what else they
 
 ARGUMENTS = """\
 Arguments that a scenario does not state are not given (`?`), and those of a capability that a subject
-lacks never are; `payload`, `outcome` and `reason` may be left out of a method. What starts and ends
+lacks never are; `payload`, `outcome` and `reason` may be left out of a method. A scenario that states a
+payload runs then without it, and its history says `not_taken=payload`. What starts and ends
 processes, runs commands, or imports folders goes through ports that are not described here: the session
 of `pytest_runcoord.reference.Reference` shows them."""
 

@@ -67,3 +67,17 @@ def test_what_it_raises_and_does_not_name_as_a_refusal_is_its_fault_by_name() ->
     assert result.failure is not None
     assert (result.failure.kind, result.failure.name) == (FailureKind.SUBJECT, "claim"), result.failure
     assert result.failure.problem == "the subject toy: claim raised Taken: r1"
+
+
+def test_a_payload_that_a_subject_does_not_take_is_left_out_and_the_history_says_so() -> None:
+    body = """
+        steps:
+          - open: w1
+          - submit: {run: r1, payload: {n: 7}}
+          - submit: {run: r2}
+          - claim: {run: r1, refused: lease-held}
+        heal: none
+    """
+    result = tried(body, ToySubject())
+    submits = [line.detail for line in result.history if line.what == "submit"]
+    assert ["not_taken=payload" in each for each in submits] == [True, False]

@@ -236,7 +236,10 @@ class GuardedSession:
 
         def ask(*given: Any, **args: Any) -> Answer:
             taken = {name: args[name] for name in args if name not in LEFT_OUT or takes(method, name)}
-            return self._ask(verb, method, given, taken)
+            answer = self._ask(verb, method, given, taken)
+            if args.get("payload") is not None and "payload" not in taken:
+                answer.values["not_taken"] = "payload"  # the history says so; the rest are given unasked
+            return answer
 
         return ask
 

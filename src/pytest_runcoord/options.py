@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from pytest_runcoord.known_failures import KnownFailures
 
 REFERENCE = "reference coordinator"
+NO_SUBJECT = "reference"
+"""What leads back to it, where the table has a subject."""
 SUBJECT_VALUES = ("name", "capabilities")
 """Looked for on the object, since a class may set them as it is made."""
 BY_OPTION, BY_TABLE = "--runcoord-require", "min_scenarios"
@@ -37,12 +39,14 @@ class Options:
             config.getoption("runcoord_annotations") or os.environ.get("GITHUB_ACTIONS") == "true"
         )
         given = str(config.getoption("runcoord_subject") or "").strip()
-        self.subject_name = given or table.subject
+        named = given or table.subject
+        self.subject_name = "" if named == NO_SUBJECT else named
         directory = config.invocation_params.dir if given else config.rootpath
         name = self.subject_name
         self._subject_class = _subject(name, directory, config) if name else None
         self.subject_version = _said(self._subject_class, "version")
-        self.known = _known(table.known_failures, self.subject_version)
+        of_another = given == NO_SUBJECT and bool(table.subject)  # known failures are those of a subject
+        self.known = _known(() if of_another else table.known_failures, self.subject_version)
 
     @property
     def foreign(self) -> bool:

@@ -38,7 +38,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--runcoord-subject",
         metavar="SUBJECT",
         help="run scenarios on this coordinator instead of the reference: module:Class, file.py:Class, "
-        "'program: COMMAND', or a name that a plugin knows",
+        "'program: COMMAND', or a name that a plugin knows; 'reference' leads back to the reference",
     )
     group.addoption(
         "--runcoord-tier",

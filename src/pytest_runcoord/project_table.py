@@ -20,7 +20,8 @@ KEYS: dict[str, tuple[str, str]] = {
         "text",
         (
             "the coordinator that scenarios run on, instead of the reference: `module:Class`, "
-            "`path/to/file.py:Class` (from this file), `program: command line`, or a name that a plugin knows"
+            "`path/to/file.py:Class` (from this file), `program: command line`, or a name that a plugin "
+            "knows; `reference` is the reference"
         ),
     ),
     "tiers": ("list of `sim`, `real`", "only variants of these tiers run"),

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from pytest_runcoord._positions import nearest
 from pytest_runcoord.modules import module_named, module_of_file
 
 SUBJECT_METHODS = ("open", "refusal", "snapshot", "finish")
@@ -49,9 +50,20 @@ def _inside(name: str, module: ModuleType, path: str) -> Any:
     found: Any = module
     for part in path.split("."):
         if not hasattr(found, part):
-            raise pytest.UsageError(f"the runcoord subject {name!r} is not there: {found!r} has no {part!r}")
+            near = nearest(part, _classes(found))
+            meant = f"; did you mean {near!r}?" if near else ""
+            raise pytest.UsageError(
+                f"the runcoord subject {name!r} is not there: {found!r} has no {part!r}{meant}"
+            )
         found = getattr(found, part)
     return found
+
+
+def _classes(found: Any) -> list[str]:
+    """Names of what could be meant: classes, first of all those that are subjects."""
+    kinds = [name for name, each in vars(found).items() if isinstance(each, type)]
+    whole = [name for name in kinds if all(hasattr(vars(found)[name], each) for each in SUBJECT_METHODS)]
+    return whole or kinds
 
 
 def _asked_for(name: str, config: pytest.Config) -> Any:

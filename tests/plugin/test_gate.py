@@ -98,6 +98,7 @@ def test_the_subject_of_the_command_line_wins_over_that_of_the_configuration(wri
         ("little:", "is not of the form module:Class"),
         ("absent:Little", "cannot be imported"),
         ("little:Big", "is not there"),
+        ("little:Litle", "is not there: <module 'little' from *has no 'Litle'; did you mean 'Little'?"),
         ("little:Nothing", "has no method 'open'; pytest_runcoord.subject.Subject says what"),
     ],
 )
@@ -162,6 +163,22 @@ def test_a_failure_on_a_subject_names_a_command_that_finds_the_subject(write: Wr
         "Rerun: python -m pytest -p runcoord --runcoord-subject pytest_runcoord.reference:Reference"
         " a.runcoord.yaml::never-refused::default"
     )
+
+
+def test_reference_leads_back_to_the_reference_where_the_table_has_a_subject(write: Write, run: Run) -> None:
+    write("little.py", LITTLE_SUBJECT)
+    write(
+        "pyproject.toml",
+        "[tool.pytest.ini_options]\npythonpath = ['.']\n[tool.runcoord]\nsubject = 'little:Little'\n"
+        "[[tool.runcoord.known_failures]]\nscenario = 'starts-and-ends'\nby = 'me'\nwhy = 'it is little'\n"
+        "until = 2099-01-01\n",
+    )
+    write("a.runcoord.yaml", FAILING)
+    result = run("--runcoord-subject=reference")
+    result.stdout.fnmatch_lines(["runcoord *: scenarios on the reference coordinator"])
+    assert result.parseoutcomes() == {"failed": 1}
+    assert "Rerun: python -m pytest -p runcoord --runcoord-subject reference a.run" in result.stdout.str()
+    run().stdout.fnmatch_lines(["runcoord *: scenarios on little:Little*; 1 known failure"])
 
 
 def test_failures_of_the_suite_are_found_again_although_it_lies_elsewhere(

@@ -95,6 +95,15 @@ def test_an_unknown_run_is_refused_and_changes_nothing(garden: Garden, shell: Sh
             assert answer.err.endswith("(unknown-run; nothing was changed)\n")
 
 
+def test_an_unknown_run_is_told_with_the_store_that_was_looked_in(garden: Garden, shell: Shell) -> None:
+    garden.everything()
+    with unchanged(garden.path):
+        for args in (["show", "import"], ["stop", "import"], ["runs", "--after", "import"]):
+            answer = shell(*args)
+            assert f"Looked in the store {garden.path}. " in answer.err
+            assert shell(*args, "--json").error["details"]["store"] == str(garden.path)
+
+
 def test_a_run_that_cannot_be_read_is_a_store_error_that_names_it(garden: Garden, shell: Shell) -> None:
     garden.everything()
     garden.sql("UPDATE runs SET state = 'dreaming' WHERE run_id = 'held'")

@@ -12,9 +12,10 @@ from runcoord.cli.failures import (
     internal_failure,
     interrupted,
     output_failure,
+    unknown_failure,
 )
 from runcoord.cli.output import tolerate_unencodable
-from runcoord.errors import RuncoordError
+from runcoord.errors import RuncoordError, UnknownRun
 
 TYPE_CHECKING = False  # that of typing, the loading of which takes longer than all that is done here
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ def ended(session: Session, work: Callable[[], int]) -> int:
     except BrokenPipeError:
         _close_quietly()
         return Exit.PIPE_CLOSED
+    except UnknownRun as error:
+        failure = unknown_failure(error, session.url)
     except RuncoordError as error:
         failure = failure_of(error)
     except (KeyboardInterrupt, EOFError):

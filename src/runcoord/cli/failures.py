@@ -6,6 +6,7 @@ import enum
 
 from runcoord import Happened, Refused, RuncoordError
 from runcoord._core.values import field, value
+from runcoord.errors import UnknownRun
 
 TYPE_CHECKING = False  # that of typing, the loading of which takes longer than all that is done here
 if TYPE_CHECKING:
@@ -76,6 +77,14 @@ def failure_of(error: RuncoordError) -> Failure:
     else:
         code = Exit.STORE_MAYBE if error.happened is Happened.MAYBE else Exit.STORE_NO
     return Failure(error.code, error.problem, code, error.remedy, error.happened, error.details)
+
+
+def unknown_failure(error: UnknownRun, store: str) -> Failure:
+    """A run that is not there; ``store`` is where it was looked for, which is mostly what is wrong."""
+    found = failure_of(error)
+    remedy = f"Looked in the store {store}. {found.remedy}".rstrip()
+    details = {**found.details, "store": store}
+    return Failure(found.code, found.problem, found.exit, remedy, found.happened, details)
 
 
 def usage_failure(error: click.UsageError) -> Failure:

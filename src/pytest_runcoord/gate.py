@@ -62,8 +62,9 @@ class Gate:
     # --- before ---
 
     @pytest.hookimpl(trylast=True)  # shown above what pytest itself says
-    def pytest_report_header(self) -> str:
-        return f"runcoord {version(self.config)}: {self.options.header()}"
+    def pytest_report_header(self) -> list[str]:
+        able = self.options.able()
+        return [f"runcoord {version(self.config)}: {self.options.header()}", *([able] if able else [])]
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import os
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -86,6 +88,29 @@ class Options:
             parts.append(f"{count} known failure{'' if count == 1 else 's'}")
         return "; ".join(parts)
 
+    def able(self) -> str:
+        """What the subject can be asked for, for the head of the report; empty where only a run can tell."""
+        can = _capabilities(self._subject_class)
+        if can is None:
+            return ""
+        name = _said(self._subject_class, "name") or self.subject_name
+        return f"{name} can: {', '.join(sorted(can)) or 'nothing that scenarios ask for'}"
+
+
+def _capabilities(subject: Any) -> Collection[str] | None:
+    """Those that a class shows without being made; ``None`` where it does not."""
+    if not isinstance(subject, type):
+        return None
+    from pytest_runcoord.subjects.base import SubjectBase
+
+    said: Any = inspect.getattr_static(subject, "capabilities", None)
+    if issubclass(subject, SubjectBase) and said is SubjectBase.capabilities:
+        try:
+            said = SubjectBase.capabilities.fget(subject)
+        except Exception:  # noqa: BLE001  whoever runs it says so
+            return None
+    return said if isinstance(said, frozenset | set) and all(isinstance(each, str) for each in said) else None
+
 
 def _made(kind: type) -> Any:
     """A subject of this class; one that cannot be made fails its test, and no other."""
@@ -144,8 +169,6 @@ def _said(subject: Any, name: str) -> str:
     """A text that a subject has without being made, or asked: one out of process would be started for it."""
     if subject is None:
         return ""
-    import inspect
-
     value = inspect.getattr_static(subject, name, "")
     return " ".join(value.split()) if isinstance(value, str) else ""
 

@@ -165,6 +165,25 @@ def test_a_failure_on_a_subject_names_a_command_that_finds_the_subject(write: Wr
     )
 
 
+def test_the_head_says_what_the_subject_can_be_asked_for(write: Write, run: Run) -> None:
+    write(
+        "queue_subject.py",
+        "from pytest_runcoord.subjects import SessionBase, SubjectBase\n"
+        "class Session(SessionBase):\n"
+        "    def submit(self, run): ...\n"
+        "    def claim_next(self): ...\n"
+        "    def complete(self, lease): ...\n"
+        "class Queue(SubjectBase):\n"
+        "    name, session, promises = 'my queue', Session, ('epochs',)\n",
+    )
+    write("a.runcoord.yaml", PASSING)
+    result = run("--runcoord-subject=queue_subject.py:Queue")
+    result.stdout.fnmatch_lines(
+        ["runcoord *: scenarios on queue_subject.py:Queue", "my queue can: claim-next, epochs, runs"]
+    )
+    assert " can: " not in run().stdout.str()
+
+
 def test_reference_leads_back_to_the_reference_where_the_table_has_a_subject(write: Write, run: Run) -> None:
     write("little.py", LITTLE_SUBJECT)
     write(

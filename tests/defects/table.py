@@ -35,9 +35,13 @@ ABOUT_INVARIANTS = (
     when its faults have stopped and the coordinator has had time to recover. Each counts how often it
     was *exercised*, had occasion to fail; one that never had in a whole run is reported, not called
     green.""",
-    """A subject exercises an invariant only if it has the capabilities that it needs. Which failure
-    modes exercise it is counted on the reference in the `sim` tier.""",
+    """A subject exercises an invariant only if it has the capabilities that it needs, and a scenario
+    gives occasion; where that takes something special, it is said. How many failure modes exercise it
+    is counted on the reference in the `sim` tier. [Failure modes](failure-modes.md) names for each what
+    it is caught by.""",
 )
+MOST_NAMED = 9
+"""Failure modes that are listed by their names; more are counted, as nobody reads so many links in a row."""
 INVARIANT_IDS = frozenset(kind.id for kind in INVARIANTS)
 
 
@@ -112,23 +116,30 @@ def _catcher(defect: Defect) -> str:
 
 
 def invariants() -> str:
-    exercised, everywhere = exercised_in(), [slug for area in AREAS for slug in slugs(area)]
+    exercised, everywhere = exercised_in(), {area: slugs(area) for area in AREAS}
+    most = sum(map(len, everywhere.values()))
     parts = [
         "# Invariants",
         WRITTEN,
         *(" ".join(each.split()) for each in ABOUT_INVARIANTS),
         _table(
-            ("Invariant", "Says", "Needs"),
-            [(f"[{kind.id}](#{kind.id})", kind.says, _needs(kind)) for kind in INVARIANTS],
+            ("Invariant", "Says", "Needs", "Exercised by"),
+            [
+                (f"[{kind.id}](#{kind.id})", kind.says, _needs(kind), str(_count(exercised[kind.id])))
+                for kind in INVARIANTS
+            ],
         ),
     ]
     for kind in INVARIANTS:
-        caught = _linked(each.slug for each in caught_by(kind.id))
+        where, caught = exercised[kind.id], caught_in(kind.id)
+        number = f"{_count(where)} of {most}" if where != everywhere else f"all {most}"
+        defective = f"{_count(caught)} failure modes: " if _count(caught) > MOST_NAMED else ""
         parts += [
             f"## {kind.id}",
             kind.says,
-            f"Exercised by {_named(exercised[kind.id], everywhere)}.",
-            f"Catches seeded defects of {caught}." if caught else "Catches no seeded defect.",
+            *([f"Occasion: {kind.occasion}"] if kind.occasion else []),
+            f"Exercised by {number} failure modes: {_told(where)}." if where else "Exercised by none.",
+            f"Catches seeded defects of {defective}{_told(caught)}." if caught else "Catches none.",
         ]
     return "\n\n".join(parts) + "\n"
 
@@ -138,15 +149,25 @@ def caught_by(invariant: str) -> list[Defect]:
     return [each for area in AREAS for each in defects(area) if each.caught_by == invariant]
 
 
-def exercised_in() -> dict[str, list[str]]:
-    """For each invariant the failure modes whose scenarios exercise it, in the ``sim`` tier."""
-    found: dict[str, list[str]] = {kind.id: [] for kind in INVARIANTS}
+def caught_in(invariant: str) -> dict[str, list[str]]:
+    """By area the failure modes with defects that an invariant catches; areas without any are left out."""
+    found = {
+        area: list(dict.fromkeys(each.slug for each in defects(area) if each.caught_by == invariant))
+        for area in AREAS
+    }
+    return {area: where for area, where in found.items() if where}
+
+
+def exercised_in() -> dict[str, dict[str, list[str]]]:
+    """For each invariant, by area, the failure modes whose scenarios exercise it in the ``sim`` tier; areas
+    without any are left out."""
+    found: dict[str, dict[str, list[str]]] = {kind.id: {} for kind in INVARIANTS}
     for area in AREAS:
         for slug in slugs(area):
             counts = [ran.result.exercised for ran in runs_of(area, slug) if ran.choices["tier"] == "sim"]
             for invariant, where in found.items():
                 if any(each.get(invariant) for each in counts):
-                    where.append(slug)
+                    where.setdefault(area, []).append(slug)
     return found
 
 
@@ -154,20 +175,16 @@ def _needs(kind: type[Invariant]) -> str:
     return ", ".join(f"`{name}`" for name in sorted(kind.needs))
 
 
-def _named(where: list[str], everywhere: list[str]) -> str:
-    """Failure modes by name, or those that are missing, whichever is shorter."""
-    missing = [slug for slug in everywhere if slug not in where]
-    if not where:
-        return "no failure mode"
-    if not missing:
-        return "every failure mode"
-    if len(missing) < len(where):
-        return f"every failure mode but {_linked(missing)}"
-    return _linked(where)
+def _count(where: dict[str, list[str]]) -> int:
+    return sum(map(len, where.values()))
 
 
-def _linked(found: Iterable[str]) -> str:
-    return ", ".join(dict.fromkeys(f"[{slug}](failure-modes.md#{slug})" for slug in found))
+def _told(where: dict[str, list[str]]) -> str:
+    """Failure modes by name where they are few, otherwise how many there are in which area."""
+    if _count(where) <= MOST_NAMED:
+        names = dict.fromkeys(slug for found in where.values() for slug in found)
+        return ", ".join(f"[{slug}](failure-modes.md#{slug})" for slug in names)
+    return ", ".join(f"{len(found)} of [{area}](failure-modes.md#{area})" for area, found in where.items())
 
 
 # --- writing --------------------------------------------------------------------------------------

@@ -25,6 +25,8 @@ class Invariant:
 
     id: ClassVar[str] = ""
     says: ClassVar[str] = ""
+    occasion: ClassVar[str] = ""
+    """What it takes to exercise it, where the capabilities alone do not tell; for its page."""
     needs: ClassVar[frozenset[str]] = frozenset()
     """Capabilities without which it says nothing; it does not watch a subject that lacks one."""
     instead_of: ClassVar[frozenset[str]] = frozenset()

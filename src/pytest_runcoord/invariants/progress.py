@@ -84,6 +84,11 @@ class Converges(Invariant):
 class OneBadApple(Invariant):
     id = "one-bad-apple"
     says = "A bad run, folder or destination delays no other."
+    occasion = (
+        "a sweep, an import or `deliver` while something is bad: a row that cannot be read (`bad` of a "
+        "snapshot), a destination that is down, refuses or is unknown, a folder, a run whose clean-up is put "
+        "off. It takes `outbox`, `import`, or `recovery` with such rows or runs."
+    )
     hears = frozenset({"verb"})
     verbs = SENDING
 
@@ -307,6 +312,11 @@ class BoundedAndClean(Invariant):
     says = (
         "Stored and delivered fields are within their limits, and nothing secret of a folder is among them."
     )
+    occasion = (
+        "a text of more than half of its [limit](limits.md): in `sizes` of a run, or in the body of an event "
+        "of the kind `run.finished`. Any import; that part needs `import` instead."
+    )
+    needs = frozenset({"bounds"})
     about_runs = about_events = True
 
     def compare(self, before: Snapshot, after: Snapshot) -> None:

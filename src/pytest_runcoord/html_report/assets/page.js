@@ -219,7 +219,7 @@ function draw(v, yaml) {
     <div class="body">${svg(p, rows, width, colour)}<ol class="rows" role="listbox" aria-label="What happened" tabindex="-1">${list}</ol></div>
     <div class="detail" aria-live="polite" hidden></div></div>
     <details class="signs soft small"><summary>What the signs mean</summary>○ an owner or a process begins · ● a call · <span class="v-failed">○</span> refused ·
-      ■ in the store's lane: it took something durable · ◆ a named moment that a timer reached · ⚡ a fault was met · <span class="v-failed">✕</span> crash ·
+      ■ in the store's lane: it took something durable · ◆ what a timer did: a named moment, or a change of the store · ⚡ a fault was met · <span class="v-failed">✕</span> crash ·
       □ closed, or ended · arrows: a message (green: accepted), a signal (red: sent, dashed: not), a process started · ⋮ repeated, not drawn again</details>
     ${p.leftOut || p.leasesLeftOut ? `<p class="soft small">${plural(p.entries, "entry").replace("entrys", "entries")} in the history; ${p.leftOut} rows and ${p.leasesLeftOut} leases are not drawn.</p>` : ""}`;
   wire(v, p, rows, yaml, left);

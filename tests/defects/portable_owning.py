@@ -369,4 +369,12 @@ OWNING: list[Defect] = [
         _trusts_every_handle,
         name="any-handle",
     ),
+    Defect(
+        "given-back",
+        "Giving back is answered, and not written; the next one asks in vain.",
+        "nothing-lost",
+        _release_does_nothing,
+        name="in-vain",
+        scenario="given-back-and-done",
+    ),
 ]

@@ -6,6 +6,8 @@ import sys
 import textwrap
 from pathlib import Path
 
+import psutil
+
 from pytest_runcoord.runner import run_variant
 from pytest_runcoord.scenario import Scenario, load_text, variants
 from pytest_runcoord.subjects.program import ProgramSubject
@@ -125,3 +127,8 @@ def passes(result: RunResult) -> bool:
     """That a scenario passed; what came of it otherwise."""
     assert (result.verdict, result.failure, result.skipped) == (Verdict.PASSED, None, ""), result
     return True
+
+
+def children() -> set[int]:
+    """Pids of this process's children, the dead that nobody reaped among them."""
+    return {each.pid for each in psutil.Process().children()}

@@ -58,13 +58,26 @@ class Bound:
 
     def _begin(self) -> None:
         self._began = RealTime.now()
-        self._handler: Any = signal.getsignal(signal.SIGALRM)
-        left, self._interval = signal.getitimer(signal.ITIMER_REAL)
-        self._other_at = self._began + left if left else None
+        self._before: Any = signal.getsignal(signal.SIGALRM)
+        around = getattr(self._before, "__self__", None)
+        self._around = around if isinstance(around, Bound) else None
+        if self._around is not None:  # its time stands still: whoever hangs is the one that is named
+            self._handler: Any = self._around._handler
+            self._other_at, self._interval = self._around._other_at, self._around._interval
+        else:
+            self._handler = self._before
+            left, self._interval = signal.getitimer(signal.ITIMER_REAL)
+            self._other_at = self._began + left if left else None
         self._end = self._began + self.seconds
         signal.signal(signal.SIGALRM, self._ring)
         self._armed = True
         self._set(self._began)
+
+    def _go_on(self, stood_still: float, other_at: float | None) -> None:
+        """A call inside of this one is over; its time goes on."""
+        self._end += stood_still
+        self._other_at = other_at
+        self._set(RealTime.now())
 
     def _set(self, now: float) -> None:
         first = self._end if self._other_at is None else min(self._end, self._other_at)
@@ -110,8 +123,10 @@ class Bound:
         if self._rings > POLITE_RINGS:
             sys.settrace(self._tracer)
         signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, self._handler if self._handler is not None else signal.SIG_DFL)
-        if self._other_at is not None:
+        signal.signal(signal.SIGALRM, self._before if self._before is not None else signal.SIG_DFL)
+        if self._around is not None:
+            self._around._go_on(RealTime.now() - self._began, self._other_at)
+        elif self._other_at is not None:
             signal.setitimer(
                 signal.ITIMER_REAL, max(SOON_SECONDS, self._other_at - RealTime.now()), self._interval
             )

@@ -50,6 +50,8 @@ class Bound:
         self._armed = False
         self._rings = 0
         self._tracer: Any = None
+        self._other_at: float | None = None
+        self._interval = 0.0
 
     def __enter__(self) -> Self:
         if HAS_TIMER and threading.current_thread() is threading.main_thread():

@@ -75,8 +75,9 @@ class Ran:
 
 
 @cache
-def runs_of(area: str, slug: str) -> tuple[Ran, ...]:
-    """Every variant of every scenario of one file, run once on the reference as it is.
+def runs_of(area: str, slug: str, tier: str = "") -> tuple[Ran, ...]:
+    """Every variant of every scenario of one file (of one tier, if it is named), run once on the reference as
+    it is.
 
     Never asked for while a defect is applied: the answer is kept.
     """
@@ -84,6 +85,7 @@ def runs_of(area: str, slug: str) -> tuple[Ran, ...]:
         Ran(scenario, variant.name, dict(variant.choices), run_variant(scenario, variant))
         for scenario in scenarios_in(scenario_path(area, slug))
         for variant in variants(scenario)
+        if tier in ("", str(variant.choices["tier"]))
     )
 
 

@@ -164,7 +164,7 @@ def exercised_in() -> dict[str, dict[str, list[str]]]:
     found: dict[str, dict[str, list[str]]] = {kind.id: {} for kind in INVARIANTS}
     for area in AREAS:
         for slug in slugs(area):
-            counts = [ran.result.exercised for ran in runs_of(area, slug) if ran.choices["tier"] == "sim"]
+            counts = [ran.result.exercised for ran in runs_of(area, slug, "sim")]
             for invariant, where in found.items():
                 if any(each.get(invariant) for each in counts):
                     where.setdefault(area, []).append(slug)

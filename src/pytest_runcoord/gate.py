@@ -94,9 +94,12 @@ class Gate:
 
     def _deselect(self, items: list[pytest.Item], meant: Callable[[pytest.Item], bool]) -> list[pytest.Item]:
         """Leave out some, and say which."""
-        others = [item for item in items if meant(item)]
+        kept: list[pytest.Item] = []
+        others: list[pytest.Item] = []
+        for item in items:
+            (others if meant(item) else kept).append(item)
         if others:
-            items[:] = [item for item in items if not meant(item)]
+            items[:] = kept
             self.config.hook.pytest_deselected(items=others)
         return others
 
@@ -150,7 +153,7 @@ class Gate:
         looks = any(config.getoption(name, None) for name in LOOKS)
         if looks or not self._has_something_to_judge():
             return
-        from pytest_runcoord.judging import hooks_never_called, judge
+        from pytest_runcoord.judging import hooks_never_called, judge, turn_red
 
         if not self.spread and known is not None:
             self.met = known.met
@@ -160,11 +163,8 @@ class Gate:
         self._tell_junit(self.judgement)
         if self.judgement.problems and self.options.annotations:
             self.tell()
-        if self.judgement.problems and session.exitstatus in (
-            pytest.ExitCode.OK,
-            pytest.ExitCode.NO_TESTS_COLLECTED,
-        ):
-            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        if self.judgement.problems:
+            turn_red(session)
 
     def _has_something_to_judge(self) -> bool:
         options = self.options

@@ -75,6 +75,13 @@ class Selection:
         return self.by_word or (self.by_place if by_table else "")
 
 
+def turn_red(session: pytest.Session) -> None:
+    """Something beside the single tests is wrong: a run that would be green, or empty, fails. One that ended
+    otherwise keeps its exit code, which says more."""
+    if session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
 def selection_of(config: pytest.Config, options: Options) -> Selection:
     """What the command line chose. What stands in ``addopts`` is the project's idea of all its tests: it
     would switch the gate off for good."""

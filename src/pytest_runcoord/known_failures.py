@@ -286,7 +286,7 @@ class Known(enum.StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class CameTo:
     """What an entry came to, and what a report says about it."""
 
     known: Known
@@ -298,30 +298,30 @@ class Judgement:
         return self.known is Known.PASSES
 
 
-def judged(entry: KnownFailure, standing: Standing, result: RunResult) -> Judgement:
+def judged(entry: KnownFailure, standing: Standing, result: RunResult) -> CameTo:
     """What an entry came to on the result of a variant that it is about."""
     at = entry.place
     if result.verdict is Verdict.SKIPPED:
-        return Judgement(Known.SKIPPED)
+        return CameTo(Known.SKIPPED)
     if standing is Standing.OTHER_REVISION:
         note = f"the known failure at {at} is for {entry.revision} only, so it does not count here"
-        return Judgement(Known.OTHER_REVISION, f"{note}; {entry.brief}")
+        return CameTo(Known.OTHER_REVISION, f"{note}; {entry.brief}")
     if result.verdict is Verdict.PASSED:
-        return Judgement(Known.PASSES, f"remove the known failure at {at}; {entry.brief}")
+        return CameTo(Known.PASSES, f"remove the known failure at {at}; {entry.brief}")
     if standing is Standing.EXPIRED:
         note = f"the known failure at {at} was accepted until {entry.until}, which is over"
-        return Judgement(Known.EXPIRED, f"{note}: mend it, or have it accepted anew; {entry.brief}")
+        return CameTo(Known.EXPIRED, f"{note}: mend it, or have it accepted anew; {entry.brief}")
     failed_by = failed_by_of(result)
     other = bool(entry.failed_by) and entry.failed_by != failed_by
     broken = result.failure is not None and _says_nothing(result.failure)
     if result.verdict is not Verdict.FAILED or other or (broken and not entry.failed_by):
         what = f"fails by {entry.failed_by}" if entry.failed_by else "fails"
         seen = f"by {failed_by}" if result.verdict is Verdict.FAILED else "to no verdict"
-        return Judgement(
+        return CameTo(
             Known.FAILS_OTHERWISE,
             f"the known failure at {at} {what}, and this came {seen}: look at it anew; {entry.brief}",
         )
-    return Judgement(Known.EXPECTED, f"known failure, {entry.brief}")
+    return CameTo(Known.EXPECTED, f"known failure, {entry.brief}")
 
 
 def _says_nothing(failure: Failure) -> bool:

@@ -20,7 +20,7 @@ import pytest
 
 from pytest_runcoord.annotations import Annotation, lines
 from pytest_runcoord.extending import EXTENSIONS, Extensions, watched_in
-from pytest_runcoord.judging import Judgement, Problem, selection_of
+from pytest_runcoord.judging import Judgement, Problem, selection_of, turn_red
 from pytest_runcoord.known_failures import SUFFIX, described, key_of
 from pytest_runcoord.options import Options
 from pytest_runcoord.registered import version
@@ -134,11 +134,8 @@ class Telling:
             except FAULTS as error:  # it fails the gate, and the run goes on
                 message = f"{hook.where}: the hook {hook.name} {hook.raised(error)}"
                 judgement.problems.append(Problem("hook", message, "Mend the hook."))
-        if judgement.problems and session.exitstatus in (
-            pytest.ExitCode.OK,
-            pytest.ExitCode.NO_TESTS_COLLECTED,
-        ):
-            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        if judgement.problems:
+            turn_red(session)
         if self.options.json is not None:
             self._write(session, judgement, self.options.json)
 
@@ -149,8 +146,7 @@ class Telling:
         except OSError as error:
             why = error.strerror or str(error)
             judgement.problems.append(Problem("report", f"the report could not be written to {path}: {why}"))
-            if session.exitstatus == pytest.ExitCode.OK:
-                session.exitstatus = pytest.ExitCode.TESTS_FAILED
+            turn_red(session)
         else:
             self.outcome = f"report in {path}"
 

@@ -22,6 +22,7 @@ from pytest_runcoord.gate import OPTIONS, left_out_line
 from pytest_runcoord.html_report.gate_told import gate_told
 from pytest_runcoord.html_report.gathering import Gathered, told
 from pytest_runcoord.html_report.page import page
+from pytest_runcoord.judging import turn_red
 from pytest_runcoord.options import REFERENCE
 from pytest_runcoord.picture.recording import Recorder
 from pytest_runcoord.registered import version
@@ -96,8 +97,7 @@ class HtmlReport:
         except OSError as error:
             self.failed = True
             self.outcome = f"the report could not be written to {path}: {error.strerror or error}"
-            if session.exitstatus == pytest.ExitCode.OK:
-                session.exitstatus = pytest.ExitCode.TESTS_FAILED
+            turn_red(session)
         else:
             self.outcome = f"report in {path}"
 

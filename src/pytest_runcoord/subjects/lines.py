@@ -32,6 +32,10 @@ EXIT_SECONDS = 2.0
 """Real time in which a program that closed its standard output may end, before it counts as living on."""
 REAP_SECONDS = 10.0
 """Real time in which a killed program must be gone; only one in a system call that hangs needs more."""
+STOP_SECONDS = 5.0
+"""Real time in which a program must stand still after SIGSTOP; one in a system call that hangs needs more."""
+STOP_LOOK_SECONDS = 0.001
+"""Real time between two looks at whether it does: nothing tells of it."""
 MAX_READS = 1_024
 """Reads of what a program has left in a pipe: more than its bounds let be kept."""
 
@@ -106,7 +110,8 @@ class Child:
             self._life = os.pidfd_open(self._process.pid)
         except OSError:
             self._process.kill()
-            self._process.wait()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(REAP_SECONDS)
             self.let_go()
             raise
         self._open = {self._out.fileno(), self._err.fileno(), self._life}
@@ -298,11 +303,17 @@ class Child:
                 signal.pidfd_send_signal(self._life, number)
 
     def stop(self) -> None:
-        """SIGSTOP; when this returns it stands still, or has ended."""
+        """SIGSTOP; when this returns it stands still, or has ended. Raises :class:`LineFault` if it does
+        neither within :data:`STOP_SECONDS`."""
         self.send_signal(signal.SIGSTOP)
-        if self._process.returncode is None:
-            with contextlib.suppress(ChildProcessError):
-                os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+        end = _now() + STOP_SECONDS
+        asked = os.WSTOPPED | os.WEXITED | os.WNOWAIT | os.WNOHANG
+        with contextlib.suppress(ChildProcessError):
+            while self._process.returncode is None and os.waitid(os.P_PID, self.pid, asked) is None:
+                if _now() >= end:
+                    problem = f"did not stand still within {STOP_SECONDS:g} s of real time"
+                    raise LineFault(problem, remedy="See which call of the system it is in.")
+                select.select([self._life], [], [], STOP_LOOK_SECONDS)
 
     def left_behind(self) -> list[int]:
         """The processes of its group that live though it has ended."""

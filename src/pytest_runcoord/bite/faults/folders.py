@@ -148,8 +148,10 @@ class _Keeping:
         return _KeepingRoot(self._inner.open(home, root), self._fault)
 
 
-class _KeepingRoot:
-    def __init__(self, inner: OpenRoot, fault: _LeftOpen) -> None:
+class _AroundOpen:
+    """Something open, as it is but for what a subclass says."""
+
+    def __init__(self, inner: Any, fault: _LeftOpen) -> None:
         self._inner, self._fault = inner, fault
 
     def __getattr__(self, name: str) -> Any:
@@ -162,21 +164,13 @@ class _KeepingRoot:
     def __exit__(self, *raised: object) -> None:
         self._inner.__exit__(*raised)
 
+
+class _KeepingRoot(_AroundOpen):
     def folder(self, name: str) -> OpenFolder:
         return _KeptFolder(self._inner.folder(name), self._fault)
 
 
-class _KeptFolder:
-    def __init__(self, inner: OpenFolder, fault: _LeftOpen) -> None:
-        self._inner, self._fault = inner, fault
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._inner, name)
-
-    def __enter__(self) -> Self:
-        self._inner.__enter__()
-        return self
-
+class _KeptFolder(_AroundOpen):
     def __exit__(self, *raised: object) -> None:
         self.close()
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 if TYPE_CHECKING:
+    from importlib.machinery import ModuleSpec
+    from types import ModuleType
+
     from pytest_runcoord.collection import ScenarioFile
     from pytest_runcoord.fixtures import CrashedLease, RecordedDestination, StalledRenewals, TzDrift
     from pytest_runcoord.from_python import ScenarioRunner
@@ -81,8 +85,50 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+class OwnModules:
+    """Finds the modules of runcoord as if pytest's rewriting of assertions were not there.
+
+    pytest rewrites whatever lies below the name of a plugin, and to do so reads and hashes the source at each
+    import (9.2): that was half of the time that loading takes. Nothing in here asserts for the sake of a test
+    but the contract suites in ``runcoord.testing``, which are left to it.
+    """
+
+    def __init__(self, rewriting: object) -> None:
+        self._rewriting = rewriting
+        sys.meta_path.insert(0, self)
+
+    def end(self) -> None:
+        """Find nothing any more; nor again, if somebody else took it out of the list before."""
+        if self in sys.meta_path:
+            sys.meta_path.remove(self)
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """What the finders behind this one say of a module of ours; ``None`` of any other: they are asked."""
+        if not name.startswith(("runcoord.", "pytest_runcoord.")) or name.startswith("runcoord.testing"):
+            return None
+        behind = False
+        for finder in sys.meta_path:
+            if finder is self:
+                behind = True
+            elif behind and finder is not self._rewriting:
+                found = finder.find_spec(name, path, target)
+                if found is not None:
+                    return found
+        return None
+
+
+def _find_own_modules(config: pytest.Config) -> None:
+    """Until the end of the session, if pytest rewrites assertions in it at all."""
+    rewriting = getattr(config.pluginmanager, "rewrite_hook", None)
+    if rewriting in sys.meta_path:
+        config.add_cleanup(OwnModules(rewriting).end)
+
+
 @pytest.hookimpl(trylast=True)  # what others register when they are configured may have hooks of ours
 def pytest_configure(config: pytest.Config) -> None:
+    _find_own_modules(config)
     from pytest_runcoord.gate import Gate
     from pytest_runcoord.registered import hooks_in
 

@@ -220,6 +220,51 @@ def test_a():
     assert result.returncode == 0, result.stdout + result.stderr
 
 
+def test_no_asserts_of_its_own_modules_are_rewritten_and_other_finders_still_find_them(
+    write: Write, pytester: pytest.Pytester
+) -> None:
+    """Rewriting reads and hashes the source at each import, which nobody who uses the plugin gains from."""
+    write(
+        "conftest.py",
+        """
+import atexit
+import sys
+
+class Watching:
+    asked = []
+
+    def find_spec(self, name, path, target=None):
+        self.asked.append(name)
+
+sys.meta_path.insert(0, Watching())
+
+atexit.register(lambda: print("LEFT", [type(each).__name__ for each in sys.meta_path]))
+""",
+    )
+    write(
+        "test_a.py",
+        """
+import sys
+from _pytest.assertion.rewrite import AssertionRewritingHook
+import pytest_runcoord.runner
+import runcoord
+
+def test_a():
+    own = [name for name in sys.modules if name.startswith(("pytest_runcoord.", "runcoord."))]
+    rewritten = {name for name in own if isinstance(sys.modules[name].__loader__, AssertionRewritingHook)}
+    assert "pytest_runcoord.gate" in own and "runcoord._assembly" in own
+    assert rewritten <= {"pytest_runcoord.plugin", *(name for name in own if ".testing" in name)}
+    asked = next(finder.asked for finder in sys.meta_path if type(finder).__name__ == "Watching")
+    assert "pytest_runcoord.runner" in asked
+""",
+    )
+    result = pytest_apart(pytester.path, "-q", "-s", "-p", "runcoord")
+    assert result.returncode == 0, result.stdout + result.stderr
+    [left] = [line for line in result.stdout.splitlines() if line.startswith("LEFT")]
+    assert "OwnModules" not in left
+    assert "Watching" in left
+
+
 def test_the_help_names_every_option(run: Run) -> None:
     text = run("--help").stdout.str()
     for word in ("--runcoord-suite", "--runcoord-subject", "--runcoord-tier", "--runcoord-require"):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -20,6 +19,7 @@ from pytest_runcoord.project_place import Place
 from pytest_runcoord.table_file import TIERS
 from pytest_runcoord.tally import FAILURES, Tally
 from pytest_runcoord.verdict import Verdict
+from runcoord.values import field, record, value
 
 JUDGED_AFTER = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED)
 ENDS_SOON_DAYS = 14
@@ -33,7 +33,7 @@ _FLAGS = "hlqsvx"
 """Options of pytest that have no value, and may stand before another one in the same word: ``-qk one``."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Problem:
     """Why the run as a whole is not green."""
 
@@ -46,7 +46,7 @@ class Problem:
     place: Place | None = None
 
 
-@dataclass(slots=True)
+@record
 class Judgement:
     """What came of a run as a whole."""
 
@@ -60,7 +60,7 @@ class Judgement:
         return "failed" if self.problems else "not-judged" if self.not_judged else "passed"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Selection:
     """What was chosen by whoever started the run."""
 

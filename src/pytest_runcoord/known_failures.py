@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
 from pytest_runcoord.project_place import Place, mistake
 from pytest_runcoord.verdict import Failure, FailureKind, RunResult, Verdict
+from runcoord.values import field, record, value
 
 SUFFIX = ".runcoord.yaml"
 BITE = "bite"
@@ -69,7 +69,7 @@ class Standing(enum.StrEnum):
     OTHER_REVISION = "other-revision"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class KnownFailure:
     """One entry, as written."""
 
@@ -111,7 +111,7 @@ class KnownFailure:
         return "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in said)
 
 
-@dataclass(slots=True)
+@record
 class KnownFailures:
     """The entries of one run: what stands, and which of them met a scenario."""
 
@@ -285,7 +285,7 @@ class Known(enum.StrEnum):
     SKIPPED = "skipped"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class CameTo:
     """What an entry came to, and what a report says about it."""
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from runcoord.values import value
 
-@dataclass(frozen=True, slots=True)
+
+@value
 class Place:
     """A place in a configuration file. ``line`` counts from 1 and is 0 where it is not known."""
 

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import json
-from dataclasses import MISSING, fields, replace
 from typing import Any
 
 from pytest_runcoord.subject import EventSeen, RefusedSeen, RunSeen, Snapshot
 from runcoord import BadRow, Coordinator, Event, Run
 from runcoord.ports import Audit, RefusedFolder, Teardown, View
 from runcoord.ports import Snapshot as GitSnapshot
+from runcoord.values import replace
 
 CLAIMS = ("destination", "conversation_key", "pid", "pid_recorded_at")
 PAGE = 1_000
 """Rows in one page of a snapshot."""
-UNSAID = {each.name: each.default for each in fields(RunSeen) if each.default is not MISSING}
-"""What a run has that nothing is said about."""
 
 
 class Onlooker:
@@ -109,8 +107,8 @@ def _source_seen(run: Run) -> dict[str, Any] | None:
 def _run_seen(run: Run) -> RunSeen:
     spec, outcome, error, result, progress = run.spec, run.outcome, run.error, run.result, run.progress
     seen = object.__new__(RunSeen)
-    seen.__dict__.update(  # the constructor of a frozen class sets each field by a call
-        UNSAID,
+    # The constructor of a frozen class sets each field by a call; what is not set here, the class says.
+    seen.__dict__.update(
         run_id=run.run_id,
         state=run.state.value,
         outcome=None if outcome is None else outcome.value,

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from textwrap import wrap
 
 from pytest_runcoord.verdict import RunResult, Verdict
+from runcoord.values import field, record
 
 SCENARIO, VARIANT, LINE = "runcoord_scenario", "runcoord_variant", "runcoord_line"
 VERDICT, MISSING, EXERCISED = "runcoord_verdict", "runcoord_missing", "runcoord_invariants"
@@ -59,7 +59,7 @@ def properties(result: RunResult) -> list[tuple[str, object]]:
     return found
 
 
-@dataclass(slots=True)
+@record
 class Variant:
     """One node as the reports told it; a later report on the same node replaces an earlier one."""
 
@@ -76,7 +76,7 @@ class Variant:
     """What pytest made of it."""
 
 
-@dataclass(slots=True)
+@record
 class Tally:
     """All variants of a run by node id."""
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from runcoord.values import value
+from runcoord.values import field, record, value
 
 if TYPE_CHECKING:
     from pytest_runcoord.picture.model import Picture
@@ -83,7 +82,7 @@ class Failure:
     remedy: str = ""
 
 
-@dataclass(slots=True)
+@record
 class RunResult:
     """The outcome of one variant of one scenario."""
 

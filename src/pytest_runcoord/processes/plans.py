@@ -8,7 +8,6 @@ is a name, a list of descriptions, or a mapping of names to their words::
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -62,7 +61,7 @@ class Plan:
     """It does not ask how its children ended, which stay zombies."""
 
 
-WORDS = frozenset(each.name for each in dataclasses.fields(Plan)) - {"name"}
+WORDS = frozenset(Plan.__match_args__) - {"name"}
 
 
 def plans_from(description: object, where: str = "the description") -> list[Plan]:

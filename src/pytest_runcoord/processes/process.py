@@ -5,9 +5,8 @@ from __future__ import annotations
 import enum
 import signal
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
-from runcoord.values import value
+from runcoord.values import field, record, value
 
 TICKS_PER_SECOND = 100
 """Start values count ticks of 10 ms, as on Linux."""
@@ -76,7 +75,7 @@ class Ignored:
 Disposition = Handled | Ignored
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@record
 class SimProcess:
     """A process of a :class:`~pytest_runcoord.processes.table.SimTable`; changed only through it."""
 
@@ -125,6 +124,9 @@ class SimProcess:
     """With each of them it ends itself, so that the scan sees neither."""
     gate: bool = False
     """It waits behind a gate and has executed nothing."""
+
+    # No two processes are the same, whatever they have in common.
+    __eq__, __hash__ = object.__eq__, object.__hash__
 
     @property
     def ended(self) -> bool:

@@ -6,7 +6,6 @@ import contextlib
 import locale
 import os
 import time
-import zoneinfo
 from datetime import datetime
 
 from pytest_runcoord.incarnation import Life
@@ -148,6 +147,8 @@ WINTER_AND_SUMMER = (1_704_067_200, 1_719_792_000)
 
 def _require_in_force(zone: str) -> None:
     """The system takes a zone that it does not know for UTC, without a word."""
+    import zoneinfo  # a tenth of what loading the words costs, and few scenarios leave UTC
+
     try:
         right = zoneinfo.ZoneInfo(zone)
     except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError) as error:

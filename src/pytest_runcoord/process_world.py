@@ -7,21 +7,23 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from pytest_runcoord.history import History
 from pytest_runcoord.incarnation import Incarnation, Life
 from pytest_runcoord.probed_ports import Probe
 from pytest_runcoord.processes import Place, Sight, SignalSent, SimProcess, SimProcesses, SimTable
-from pytest_runcoord.processes.launching import SimLauncher
-from pytest_runcoord.processes.plans import Plan, plant
-from pytest_runcoord.processes.shim import SimShim
 from pytest_runcoord.promises import Promise, Promises
 from pytest_runcoord.timekeeper import Timekeeper
 from pytest_runcoord.world_errors import ScenarioMistake
 from runcoord.ports import Bounded, Habitat, LaunchOrder, ProcessIdentity, Sleeper
 from runcoord.testing import ManualClock
 from runcoord.values import field, record
+
+if TYPE_CHECKING:
+    from pytest_runcoord.processes.launching import SimLauncher
+    from pytest_runcoord.processes.plans import Plan
+    from pytest_runcoord.processes.shim import SimShim
 
 COOKIE_DIGITS = 32
 SHARED = "shared"
@@ -166,6 +168,8 @@ class ProcessWorld:
         return found
 
     def _seated(self, incarnation: Incarnation, own: SimProcess) -> Seat:
+        from pytest_runcoord.processes.launching import SimLauncher
+
         probe, sleeper, bounded = self._offered[id(incarnation)]
         processes = SimProcesses(self.table, own, probe, sleeper, by=incarnation.owner)
         found = self._seats[id(incarnation)] = Seat(processes, SimLauncher(self, processes, sleeper, bounded))
@@ -265,6 +269,8 @@ class ProcessWorld:
 
     def plant(self, plan: Plan, parent: SimProcess | None, **more: Any) -> SimProcess:
         """Start the process of a plan under ``parent``, and all below it; ``more`` is the topmost's."""
+        from pytest_runcoord.processes.plans import plant
+
         return plant(self.table, plan, parent, **more)
 
     def until(self, so: Callable[[], bool]) -> None:

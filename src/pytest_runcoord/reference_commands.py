@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_runcoord.subject import Answer, SubjectWorld, Timer
-from runcoord import Cause, CommandOrder, CommandRun, Coordinator, Intake, VariableNames
+
+if TYPE_CHECKING:
+    from runcoord import CommandRun, Coordinator
 
 
 class _Heart:
@@ -72,6 +74,8 @@ class CommandVerbs:
         names: dict[str, str] | None = None,
     ) -> Answer:
         """A command as a run: guarded, recorded, begun."""
+        from runcoord import CommandOrder, Intake, VariableNames
+
         order = CommandOrder(
             argv=(program,),
             directory=directory,
@@ -98,6 +102,8 @@ class CommandVerbs:
 
     def interrupt(self, waiter: _Waiter, number: int) -> Answer:
         """The supervisor is told by a signal to end, and does."""
+        from runcoord import Cause
+
         waiter.command.ask(Cause.INTERRUPTED, signal=number, why=f"ended by signal {number}")
         return self.settle(waiter)
 

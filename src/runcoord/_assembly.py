@@ -19,7 +19,6 @@ from runcoord._folder_verbs import Folders
 from runcoord._late import once
 from runcoord._maintenance import Maintenance
 from runcoord._outbox import DrainReport, Outbox
-from runcoord._stores.sqlite import open_sqlite
 from runcoord._supervisor.commanding import Commands
 from runcoord._supervisor.folders import folders_beside
 from runcoord._ticker import Ticker
@@ -208,6 +207,8 @@ def open_coordinator(
     table = None if destinations is None else _checked(destinations)
     store, folders = ports.store, None
     if store is None:
+        from runcoord._stores.sqlite import open_sqlite  # not needed with a store of another kind
+
         store = open_sqlite(
             _sqlite_path(url),
             clock=ports.clock or SystemClock(),

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 from pytest_runcoord.process_world import ProcessWorld
 from pytest_runcoord.processes import Handled, Ignored, NumberTaken, SimProcess, signal_number
-from pytest_runcoord.processes.shim import SimShim
 from pytest_runcoord.scenario import Given, Step
 from pytest_runcoord.verbs.process_words import (
     ANY,
@@ -171,6 +170,8 @@ def _register_numbers(registry: Registry) -> None:
 
 def _require_reapable(processes: ProcessWorld, process: SimProcess) -> None:
     """A shim reaps the command that it leads last: before that the kernel gives its pid to nobody."""
+    from pytest_runcoord.processes.shim import SimShim
+
     for shim in processes.shims():
         if isinstance(shim, SimShim) and process is shim.leader and shim.alive:
             raise ScenarioMistake(

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Mapping as Mapped
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pytest_runcoord.processes.plans import Plan
 from pytest_runcoord.vocabulary import (
     Argument,
     Choice,
@@ -21,6 +20,9 @@ from pytest_runcoord.vocabulary import (
     Record,
     Text,
 )
+
+if TYPE_CHECKING:
+    from pytest_runcoord.processes.plans import Plan
 
 SIGNALS = {
     name.removeprefix("SIG"): f"the signal {name}"
@@ -73,6 +75,8 @@ CHILDREN = Argument("children", ListOf(CHILD, min=1), "processes that it has sta
 
 def plan_of(values: Mapped[str, Any], name: str) -> Plan:
     """The plan that the words of a step or of a child say."""
+    from pytest_runcoord.processes.plans import Plan
+
     said = {
         word.name: values[word.name]
         for word in WORDS

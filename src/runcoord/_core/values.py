@@ -120,7 +120,7 @@ def _made(kind: type, *, frozen: bool, slots: bool) -> type:
         for name, text in kind.__annotations__.items()
         if not text.startswith("ClassVar")
     }
-    plan = _Plan(kind, body, fields, frozen)
+    plan = _Plan(kind, body, fields, frozen, slots)
     made = dict(body)
     for name, default in fields.items():
         if slots or isinstance(default, _Field):
@@ -149,10 +149,12 @@ classes have a few objects in the life of a command."""
 class _Plan:
     """What is known of a class until its methods are made."""
 
-    __slots__ = ("body", "checked", "factories", "fields", "frozen", "kind", "made")
+    __slots__ = ("body", "checked", "factories", "fields", "frozen", "kind", "made", "slots")
 
-    def __init__(self, kind: type, body: dict[str, Any], fields: dict[str, Any], frozen: bool) -> None:
-        self.kind, self.body, self.fields, self.frozen = kind, body, fields, frozen
+    def __init__(
+        self, kind: type, body: dict[str, Any], fields: dict[str, Any], frozen: bool, slots: bool
+    ) -> None:
+        self.kind, self.body, self.fields, self.frozen, self.slots = kind, body, fields, frozen, slots
         self.factories: dict[str, Any] = {}
         self.checked = False
         self.made = 0
@@ -189,9 +191,9 @@ class _Late:
 # --- what is made late ---
 
 
-_PATTERNS: dict[tuple[int, bool, bool], Any] = {}
-"""A constructor for each number of fields, whether they are checked, and whether they are frozen. To compile
-one takes a tenth of a millisecond, to rename its fields a hundredth of that."""
+_PATTERNS: dict[tuple[int, bool, bool, bool], Any] = {}
+"""What makes a constructor, for each number of fields, and whether they are checked, frozen and in slots. To
+compile one takes a tenth of a millisecond, to rename its fields a hundredth of that."""
 
 
 def _init(plan: _Plan) -> Any:
@@ -217,16 +219,17 @@ def _like_any(self: Any) -> None:
 
 def _compiled_init(plan: _Plan) -> Any:
     """The same, which costs what any other function does."""
-    names, factories, checked = tuple(plan.fields), plan.factories, plan.checked
+    names, factories = tuple(plan.fields), plan.factories
     if factories:
-        like = _compiled(names, factories, checked, plan.frozen)
+        like = _compiled(plan, names)(**_known(plan, names))
         code = like.__code__
     else:
         places = tuple(f"_{number}" for number in range(len(names)))
-        like = _PATTERNS.get((len(names), checked, plan.frozen))
-        if like is None:
-            like = _compiled(places, {}, checked, plan.frozen)
-            _PATTERNS[len(names), checked, plan.frozen] = like
+        form = (len(names), plan.checked, plan.frozen, plan.slots)
+        make = _PATTERNS.get(form)
+        if make is None:
+            make = _PATTERNS[form] = _compiled(plan, places)
+        like = make(**_known(plan, places))
         code = _renamed(like.__code__, dict(zip(places, names, strict=True)))
     return _function(plan, code, like)
 
@@ -258,23 +261,37 @@ def _defaults(plan: _Plan) -> tuple[tuple[Any, ...], dict[str, Any]]:
     return tuple(defaults), factories
 
 
-def _compiled(names: tuple[str, ...], factories: dict[str, Any], checked: bool, frozen: bool) -> Any:
-    known = {"_set": object.__setattr__, "_factory": _FACTORY}
+def _known(plan: _Plan, places: tuple[str, ...]) -> dict[str, Any]:
+    """What a constructor refers to, the fields called by their ``places``."""
+    known: dict[str, Any] = {"_set": object.__setattr__, "_factory": _FACTORY}
+    known |= {f"_make_{name}": make for name, make in plan.factories.items()}
+    if plan.frozen and plan.slots:
+        # Each slot by its own descriptor, for half of what object.__setattr__ costs, which has to find it.
+        for place, name in zip(places, plan.fields, strict=True):
+            known[f"_set_{place}"] = plan.kind.__dict__[name].__set__
+    return known
+
+
+def _compiled(plan: _Plan, places: tuple[str, ...]) -> Any:
+    """What makes a constructor from what is known."""
     lines = []
-    for name in names:
-        argument = name
-        if name in factories:
-            known[f"_make_{name}"] = factories[name]
-            argument = f"_make_{name}() if {name} is _factory else {name}"
-        lines.append(f"_set(self, {name!r}, {argument})" if frozen else f"self.{name} = {argument}")
-    if checked:
+    for name in places:
+        argument = f"_make_{name}() if {name} is _factory else {name}" if name in plan.factories else name
+        if not plan.frozen:
+            lines.append(f"self.{name} = {argument}")
+        elif plan.slots:
+            lines.append(f"_set_{name}(self, {argument})")
+        else:
+            lines.append(f"_set(self, {name!r}, {argument})")
+    if plan.checked:
         lines.append("self.__post_init__()")
     body = "\n  ".join(lines or ["pass"])
-    taken = ", ".join(("self", *names))
-    text = f"def make({', '.join(known)}):\n def __init__({taken}):\n  {body}\n return __init__"
+    taken = ", ".join(("self", *places))
+    known = ", ".join(_known(plan, places))
+    text = f"def make({known}):\n def __init__({taken}):\n  {body}\n return __init__"
     found: dict[str, Any] = {}
     exec(text, {}, found)
-    return found["make"](**known)
+    return found["make"]
 
 
 def _renamed(code: Any, names: dict[str, str]) -> Any:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_runcoord.empty_store import begin_empty
@@ -29,7 +28,7 @@ from runcoord import (
     open_coordinator,
 )
 from runcoord.errors import ProcessError, Refused, ResultUnreachable
-from runcoord.ports import Counters, Ids
+from runcoord.ports import Counters, Ids, Store
 from runcoord.testing import MemoryData, MemoryStore
 
 if TYPE_CHECKING:
@@ -50,11 +49,6 @@ class _WorldIds(Ids):
         return self._new_id(prefix)
 
 
-def _path(world: SubjectWorld, memory: MemoryStore | None) -> Path:
-    """Where the store is; nobody looks at that where it is in memory."""
-    return world.directory if memory is not None else world.directory / STORE_NAME
-
-
 class Reference:
     """``runcoord`` itself, on the documented default store. ``creates``: the first owner creates the store;
     otherwise it finds an empty one."""
@@ -70,9 +64,11 @@ class Reference:
         if world.destinations is not None:
             table = {name: ProbedDestination(world.probe) for name in world.destinations}
         memory = self._memory(world)
-        path = _path(world, memory)
-        if memory is None and not self._creates:
-            begin_empty(path)
+        path = world.directory  # which nobody looks at where the store is in memory
+        if memory is None:
+            path = world.directory / STORE_NAME
+            if not self._creates:
+                begin_empty(path)
         ports = Ports(
             clock=world.clock,
             sleeper=world.sleeper,
@@ -99,13 +95,14 @@ class Reference:
     def snapshot(self, world: SubjectWorld) -> Snapshot:
         observer = world.shared.get("observer")
         if observer is None:
-            memory = self._memory(world)
-            path = _path(world, memory)
-            if memory is None and not path.exists():
-                return Snapshot({}, {})
-            ports = Ports(clock=world.clock, sleeper=world.sleeper, store=memory)
-            observer = Onlooker(open_coordinator(path, create=False, ports=ports))
-            world.shared["observer"] = observer
+            store: Store | None = self._memory(world)
+            if store is None:
+                path = world.directory / STORE_NAME
+                if not path.exists():
+                    return Snapshot({}, {})
+                ports = Ports(clock=world.clock, sleeper=world.sleeper)
+                store = open_coordinator(path, create=False, ports=ports).store
+            observer = world.shared["observer"] = Onlooker(store)
         snapshot: Snapshot = observer.look(world.shared.get("rows_written"))
         return snapshot
 

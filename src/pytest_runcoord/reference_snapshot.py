@@ -6,8 +6,8 @@ import json
 from typing import Any
 
 from pytest_runcoord.subject import EventSeen, RefusedSeen, RunSeen, Snapshot
-from runcoord import BadRow, Coordinator, Event, Run
-from runcoord.ports import Audit, RefusedFolder, Teardown, View
+from runcoord import BadRow, Event, Run
+from runcoord.ports import Audit, RefusedFolder, Store, Teardown, View
 from runcoord.ports import Snapshot as GitSnapshot
 from runcoord.values import replace
 
@@ -19,22 +19,22 @@ PAGE = 1_000
 class Onlooker:
     """Reads every run and event of a store in one view. What is as it was last time is not made anew."""
 
-    def __init__(self, coordinator: Coordinator) -> None:
-        self._coordinator = coordinator
+    def __init__(self, store: Store) -> None:
+        self._store = store
         self._runs: dict[str, tuple[Run, RunSeen]] = {}
         self._events: dict[str, tuple[Event, EventSeen]] = {}
 
     def look(self, rows_written: int | None) -> Snapshot:
         """What is durable now."""
         bad: list[BadRow] = []
-        with self._coordinator.store.view("snapshot") as view:
+        with self._store.view("snapshot") as view:
             runs = {run.run_id: self._run(run, view, bad) for run in _all_runs(view, bad)}
             refused = _all_refused(view, bad)
             events = {event.event_id: self._event(event) for event in _all_events(view, bad)}
         return Snapshot(runs, events, rows_written, tuple(bad), refused)
 
     def close(self) -> None:
-        self._coordinator.close()
+        self._store.close()
 
     def _run(self, run: Run, view: View, bad: list[BadRow]) -> RunSeen:
         known = self._runs.get(run.run_id)

@@ -207,7 +207,7 @@ class _Run:
         finally:
             try:
                 result.exercised = self._watch.exercised()
-                result.moments = {name: count for name, count in self._world.moments.items() if name}
+                result.moments = dict(self._world.moments)
                 self._draw()
             finally:
                 self._end()

@@ -214,7 +214,10 @@ class World(Surroundings):
             raise denied from error
         else:
             status = "ok"
-            told.update({name: each for name, each in values.items() if name not in OF_THE_CALL})
+            if OF_THE_CALL.isdisjoint(values):  # as a rule: a sweep answers two dozen of them
+                told.update(values)
+            else:
+                told.update({name: each for name, each in values.items() if name not in OF_THE_CALL})
             if verb in READING:
                 self.changes.note(entry, known, unannounced=True)
         finally:

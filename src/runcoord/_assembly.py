@@ -23,7 +23,7 @@ from runcoord._supervisor.commanding import Commands
 from runcoord._supervisor.folders import folders_beside
 from runcoord._ticker import Ticker
 from runcoord.errors import InvalidConfiguration
-from runcoord.ports import Bounded, Clock, Destination, Homes, Ports, Processes, Sleeper, Store
+from runcoord.ports import Destination, Homes, Ports, Processes, Store
 
 TYPE_CHECKING = False  # that of typing, the loading of which takes longer than all that is done here
 if TYPE_CHECKING:
@@ -66,26 +66,15 @@ class Coordinator(RunVerbs, Commands, Folders):
             destinations,
             _real_table() if table is None else lambda: table,
         )
-        bounded, sleeper = ports.bounded or ThreadBounded(), ports.sleeper or SystemSleeper()
+        self._ports, self._folders = ports, folders
+        self._sleeper = ports.sleeper or SystemSleeper()
         # Of its own: destinations that do not return must not use up what heartbeats need.
         sending = ports.bounded or ThreadBounded(limits.MAX_STUCK_DESTINATIONS)
         self._outbox = Outbox(store, clock, owner, destinations, sending, self.registration)
-        self._executor = Executor(self, self._outbox, bounded, sleeper)
-        probes = once(functools.partial(_probes, self.table, ports.bounded))
-        homes = ports.homes
-        self.homes = _real_homes if homes is None else lambda: homes
-        self.importer = once(functools.partial(_importer, store, clock, self.homes, ports.bounded))
-        recoverer = functools.partial(_recoverer, self, self._outbox, probes, self.importer, clock, sleeper)
-        self.maintenance = Maintenance(
-            self._outbox,
-            clock,
-            settings.sweep,
-            by_hand=recoverer,
-            by_timer=functools.partial(recoverer, self._executor.holds),
-        )
+        self._executor = Executor(self, self._outbox, ports.bounded or ThreadBounded(), self._sleeper)
+        self.maintenance = Maintenance(self._outbox, clock, settings.sweep, self._recoverer)
         self.on_event = self.maintenance.deliver_soon
         self._ticker: Ticker | None = None
-        self._launcher, self._folders = ports.launcher, folders
 
     # --- recovering and delivering ---
 
@@ -155,7 +144,49 @@ class Coordinator(RunVerbs, Commands, Folders):
         from runcoord._launching import ShimLauncher
         from runcoord._supervisor.running import Supervisor
 
-        return Supervisor(self, self._executor, self._launcher or ShimLauncher(), self._folders)
+        return Supervisor(self, self._executor, self._ports.launcher or ShimLauncher(), self._folders)
+
+    # --- what is made, and loaded, when it is first needed ---
+
+    def _open_homes(self) -> Homes:
+        """The machine's own directories, or those of the ports. What the system can do is asked when a home
+        is opened."""
+        if self._ports.homes is not None:
+            return self._ports.homes
+        from runcoord._homes import open_homes
+
+        return open_homes()
+
+    @functools.cached_property
+    def _importer(self) -> Importer:
+        """With threads of its own: homes that hang must not use up what others need."""
+        from runcoord._importer import Importer
+
+        bounded = self._ports.bounded or ThreadBounded(limits.MAX_STUCK_HOMES)
+        return Importer(self.store, self.clock, self._open_homes, bounded)
+
+    @functools.cached_property
+    def _probes(self) -> Probes:
+        """With threads of their own: looks that do not return must not use up what heartbeats need."""
+        from runcoord._probing import Probes
+
+        return Probes(self.table, self._ports.bounded or ThreadBounded(limits.MAX_STUCK_PROBES))
+
+    def _recoverer(self, *, by_timer: bool) -> Recoverer:
+        """What sweeps: a timer leaves runs that are worked on here to their holders, for a moment."""
+        from runcoord._deaths import Deaths
+        from runcoord._recoverer import Recoverer
+
+        deaths = Deaths(self, self._probes)
+        held = self._executor.holds if by_timer else None
+        return Recoverer(self, self._outbox, deaths, self._cleaner, lambda: self._importer, held)
+
+    def _cleaner(self) -> Cleaner:
+        """For when the first run left processes behind; most programs never do."""
+        from runcoord._cleaning import Cleaner
+        from runcoord._ending_trees import Trees
+
+        return Cleaner(self, self._probes, Trees(self._probes, self.clock, self._sleeper))
 
     # --- closing ---
 
@@ -232,53 +263,6 @@ def _real_table() -> Callable[[], Processes]:
         return open_processes()
 
     return once(table)
-
-
-def _probes(table: Callable[[], Processes] | None, bounded: Bounded | None) -> Probes:
-    """With threads of their own: looks that do not return must not use up what heartbeats need."""
-    from runcoord._probing import Probes
-
-    return Probes(table, bounded or ThreadBounded(limits.MAX_STUCK_PROBES))
-
-
-def _recoverer(
-    verbs: RunVerbs,
-    outbox: Outbox,
-    probes: Callable[[], Probes],
-    importer: Callable[[], Importer],
-    clock: Clock,
-    sleeper: Sleeper,
-    held_here: Callable[[str], bool] = lambda run_id: False,
-) -> Recoverer:
-    """Loaded for the first sweep."""
-    from runcoord._deaths import Deaths
-    from runcoord._recoverer import Recoverer
-
-    cleaner = functools.partial(_cleaner, verbs, probes(), clock, sleeper)
-    return Recoverer(verbs, outbox, Deaths(verbs, probes()), cleaner, importer, held_here)
-
-
-def _real_homes() -> Homes:
-    """The machine's own directories. What the system can do is asked when a home is opened."""
-    from runcoord._homes import open_homes
-
-    return open_homes()
-
-
-def _importer(store: Store, clock: Clock, homes: Callable[[], Homes], bounded: Bounded | None) -> Importer:
-    """Loaded when folders are imported. With threads of its own: homes that hang must not use up what others
-    need."""
-    from runcoord._importer import Importer
-
-    return Importer(store, clock, homes, bounded or ThreadBounded(limits.MAX_STUCK_HOMES))
-
-
-def _cleaner(verbs: RunVerbs, probes: Probes, clock: Clock, sleeper: Sleeper) -> Cleaner:
-    """Loaded when the first run left processes behind; most programs never do."""
-    from runcoord._cleaning import Cleaner
-    from runcoord._ending_trees import Trees
-
-    return Cleaner(verbs, probes, Trees(probes, clock, sleeper))
 
 
 def _checked(destinations: Mapping[str, Destination]) -> dict[str, Destination]:

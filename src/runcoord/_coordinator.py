@@ -57,7 +57,7 @@ class RunVerbs(Lookups):
         self.store = store
         self.clock = clock
         self.ids = ids
-        self.owner = submission.require_id("owner", owner)
+        self.owner = owner
         self.settings = settings
         self.destinations = destinations
         self.table = table

@@ -8,6 +8,7 @@ from runcoord.errors import InvalidRequest, ResultUnreachable
 
 TYPE_CHECKING = False  # that of typing, the loading of which takes longer than all that is done here
 if TYPE_CHECKING:
+    import functools
     from collections.abc import Callable
 
     from runcoord._core.run_folders import RunFolders
@@ -33,8 +34,11 @@ class Folders:
     """Mixed into the coordinator. What it needs is loaded when the first folder is dealt with."""
 
     if TYPE_CHECKING:
-        importer: Callable[[], Importer]
-        homes: Callable[[], Homes]
+
+        @functools.cached_property
+        def _importer(self) -> Importer: ...
+
+        def _open_homes(self) -> Homes: ...
 
         def run(self, run_id: str) -> Run: ...
 
@@ -59,7 +63,7 @@ class Folders:
             from runcoord._core.run_folders import RunFolders
 
             folders = RunFolders(folders)
-        importer = self.importer()
+        importer = self._importer
         return importer.run(folders) if progress is None else importer.run(folders, progress)
 
     def route(self, event_id: str, destination: str) -> Event:
@@ -85,7 +89,10 @@ class Folders:
         from runcoord._home_ports import FolderRefused
 
         try:
-            with self.homes().open(_home_of(source), source.below) as root, root.folder(run_id) as folder:
+            with (
+                self._open_homes().open(_home_of(source), source.below) as root,
+                root.folder(run_id) as folder,
+            ):
                 found = folder.read_beginning(file, limit)
         except FolderRefused as refused:
             raise _unreachable(run_id, where, f"{refused.kind}: {refused.reason}") from refused

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from runcoord._core import limits
-from runcoord._late import once
 from runcoord._log import WARNING, Log, say
 from runcoord._outbox import DrainReport, Outbox
 from runcoord.errors import StoreError
@@ -13,7 +10,13 @@ from runcoord.ports import Clock
 
 TYPE_CHECKING = False  # that of typing, the loading of which takes longer than all that is done here
 if TYPE_CHECKING:
+    from typing import Protocol
+
     from runcoord._recoverer import Recoverer, SweepReport
+
+    class Making(Protocol):
+        def __call__(self, *, by_timer: bool) -> Recoverer: ...
+
 
 log = Log("runcoord.maintenance")
 
@@ -21,7 +24,7 @@ log = Log("runcoord.maintenance")
 class Maintenance:
     """Ticks the sweep and the outbox of one coordinator. A failing store is tried again at the interval.
 
-    ``by_hand`` and ``by_timer`` make what sweeps, when it is first needed: most commands never sweep.
+    ``make`` makes what sweeps by hand or by timer, when it is first needed: most commands never sweep.
     """
 
     def __init__(
@@ -29,11 +32,10 @@ class Maintenance:
         outbox: Outbox,
         clock: Clock,
         sweep_seconds: float,
-        *,
-        by_hand: Callable[[], Recoverer],
-        by_timer: Callable[[], Recoverer],
+        make: Making,
     ) -> None:
-        self._by_hand, self._by_timer = once(by_hand), once(by_timer)
+        self._make = make
+        self._recoverers: dict[bool, Recoverer] = {}
         self._outbox, self._clock = outbox, clock
         self._interval = sweep_seconds
         self._sweep_at = clock.boottime() + sweep_seconds
@@ -53,7 +55,7 @@ class Maintenance:
         try:
             now = self._clock.boottime()
             if now >= self._sweep_at:
-                self._sweep(self._by_timer())
+                self._sweep(by_timer=True)
             elif any(at is not None and now >= at for at in (self._drain_at, self._soon_at)):
                 self.deliver()
         except StoreError as error:
@@ -65,9 +67,12 @@ class Maintenance:
 
     def sweep(self) -> SweepReport:
         """Sweep now; the next one is an interval away."""
-        return self._sweep(self._by_hand())
+        return self._sweep(by_timer=False)
 
-    def _sweep(self, recoverer: Recoverer) -> SweepReport:
+    def _sweep(self, *, by_timer: bool) -> SweepReport:
+        recoverer = self._recoverers.get(by_timer)
+        if recoverer is None:
+            recoverer = self._recoverers[by_timer] = self._make(by_timer=by_timer)
         self._sweep_at = self._clock.boottime() + self._interval
         self._soon_at = None
         report = recoverer.sweep()

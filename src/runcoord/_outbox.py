@@ -47,16 +47,11 @@ class _Drain:
 
     end: float
     """Boottime at which it ends."""
-    stopped: threading.Event
-    """Set when the outbox is closed: what was accepted is recorded, nothing more is sent."""
-    used: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
+    used: dict[str, float] = field(default_factory=dict)
     """Seconds that each destination has taken."""
     idle: set[str] = field(default_factory=set)
     """Events that were found and cannot be sent: unreadable ones, and those that by the rules are not due."""
     report: DrainReport = field(default_factory=DrainReport)
-
-    def over(self, now: float) -> bool:
-        return now >= self.end or self.stopped.is_set()
 
     def spent(self) -> set[str]:
         """Destinations that have used up their time, but for less than one turn is worth."""
@@ -94,7 +89,8 @@ class Outbox:
         self._in_flight: set[str] = set()
         self._by_hand: dict[str, Deadline] = {}
         self._slow: set[str] = set()
-        self._stopped = threading.Event()
+        self._stopped = False
+        """Closed: what was accepted is recorded, nothing more is sent. Nobody waits for it."""
 
     @property
     def serves(self) -> bool:
@@ -108,7 +104,7 @@ class Outbox:
 
         What was handed out is neither handed out again nor drained here until its claim ends.
         """
-        drain = _Drain(self._clock.boottime(), self._stopped)
+        drain = _Drain(self._clock.boottime())
         return self._dispatch(limit, drain, hand_out=True).ready
 
     def acknowledge(self, delivery: Delivery) -> None:
@@ -138,7 +134,7 @@ class Outbox:
 
     def stop(self) -> None:
         """Let every drain end after the turn that is under way; later ones send nothing."""
-        self._stopped.set()
+        self._stopped = True
 
     # --- draining ---
 
@@ -149,11 +145,12 @@ class Outbox:
         """
         if self._sender is None:
             return DrainReport()
-        drain = _Drain(self._clock.boottime() + seconds, self._stopped)
+        began = self._clock.boottime()
+        drain = _Drain(began + seconds)
         report, last = drain.report, self._slow
-        report.began = self._clock.boottime()
+        report.began = began
         for _ in range(limits.DRAIN_BATCHES):
-            if drain.over(self._clock.boottime()):
+            if self._is_over(drain, self._clock.boottime()):
                 report.unfinished = True
                 break
             out = drain.spent() | self._sender.stuck()
@@ -173,6 +170,9 @@ class Outbox:
         self._slow = drain.spent()
         return report
 
+    def _is_over(self, drain: _Drain, now: float) -> bool:
+        return self._stopped or now >= drain.end
+
     def _more_waits(self, drain: _Drain) -> bool:
         """Whether something is due for a destination that was left out."""
         now = instant(self._clock)
@@ -189,10 +189,11 @@ class Outbox:
         while lanes:
             for target, lane in list(lanes.items()):
                 began = self._clock.boottime()
-                over = drain.over(began) or target in drain.spent()
+                over = self._is_over(drain, began) or target in drain.spent()
                 made = [] if over else sender.offer(target, lane)
                 now = self._clock.boottime()
-                drain.used[target] += now - began if made else limits.DESTINATION_SECONDS
+                took = now - began if made else limits.DESTINATION_SECONDS
+                drain.used[target] = drain.used.get(target, 0.0) + took
                 answers += made
                 lanes[target] = lane[len(made) :]
                 if not made or not lanes[target]:
@@ -240,8 +241,9 @@ class Outbox:
         try:
             with self._store.transaction("dispatch") as tx:
                 self._choose(tx, batch, limit, drain, without)
-                # Before the store's lock is given up: no other thread here may take them for left behind.
-                self._take(batch.ready, hand_out)
+                if batch.ready:
+                    # Before the store's lock is given up: no other thread here may take them for left behind.
+                    self._take(batch.ready, hand_out)
         except BaseException:
             self._let_go(batch.ready)
             raise
@@ -257,7 +259,9 @@ class Outbox:
         passed_over = self._passed_over(now, drain)
         ids = tx.sendable(now, self._owner, limit + len(passed_over), sorted(without))
         ids = [event_id for event_id in ids if event_id not in passed_over][:limit]
-        batch.found = bool(ids)
+        if not ids:
+            return
+        batch.found = True
         changed: list[Event] = []
         alone: list[Event] = []
         for event in tx.load_events(ids, drain.report.bad):
@@ -306,8 +310,9 @@ class Outbox:
     def _passed_over(self, now: Instant, drain: _Drain) -> set[str]:
         """Ids of events that are being sent by another thread or by hand, and of idle ones."""
         with self._lock:
-            self._by_hand = {i: until for i, until in self._by_hand.items() if not until.passed(now)}
-            return drain.idle | self._in_flight | self._by_hand.keys()
+            if self._by_hand:
+                self._by_hand = {i: until for i, until in self._by_hand.items() if not until.passed(now)}
+            return {*drain.idle, *self._in_flight, *self._by_hand}
 
     def _is_mine(self, event: Event, now: Instant) -> bool:
         """Claimed by this owner, unsent, and not yet open to others."""

@@ -94,7 +94,7 @@ class Recoverer:
         deaths: Deaths,
         cleaner: Callable[[], Cleaner],
         importer: Callable[[], Importer],
-        held_here: Callable[[str], bool] = lambda run_id: False,
+        held_here: Callable[[str], bool] | None = None,
     ) -> None:
         self._verbs, self._outbox = verbs, outbox
         self._deaths, self._cleaner = deaths, cleaner
@@ -133,7 +133,9 @@ class Recoverer:
                 found = view.recoverable(now, limits.RECOVERY_PAGE, after)
                 if page == 0:
                     bad: list[BadRow] = []
-                    view.load_runs(view.claimable(now, limits.WAITING_LOOKED_AT), bad)
+                    waiting = view.claimable(now, limits.WAITING_LOOKED_AT)
+                    if waiting:
+                        view.load_runs(waiting, bad)
                     owners = self._deaths.read(view, bad)
                     _note_bad(report, bad)
             if page == 0 and owners:
@@ -177,7 +179,7 @@ class Recoverer:
 
     def _defers(self, run_id: str, before: dict[str, float]) -> bool:
         """Whether a run is left to its holder in this process, which it is for a bounded time."""
-        if not self._held_here(run_id):
+        if self._held_here is None or not self._held_here(run_id):
             return False
         now = self._verbs.clock.monotonic()
         since = before.get(run_id, now)
@@ -226,6 +228,8 @@ class Recoverer:
     def _import(self, report: SweepReport) -> None:
         """Import what the settings name, a bounded part of it, and deliver what that gave."""
         homes, clock = self._verbs.settings.imports, self._verbs.clock
+        if not homes:
+            return
         report.imports += [self._importer().not_reached(folders) for folders in homes]
         until = clock.boottime() + limits.IMPORTS_SECONDS
         for turn in range(len(homes)):
@@ -282,6 +286,8 @@ class Recoverer:
 
 def _note_bad(report: SweepReport, bad: list[BadRow]) -> None:
     """Each row once, however many looks of one sweep meet it."""
+    if not bad:
+        return
     new = {(each.table, each.key): each for each in bad if (each.table, each.key) not in report._met}
     report._met.update(new)
     report.bad_count += len(new)

@@ -51,21 +51,22 @@ class Sender:
         """
         seconds = limits.SEND_SECONDS
         answered: list[Answered] = []
-        given_up, returned = threading.Event(), threading.Event()
+        given_up = returned = False
         caller = threading.get_ident()
 
         def send_some() -> None:
+            nonlocal returned
             end = self._clock.boottime() + limits.ACKNOWLEDGE_SECONDS
             try:
                 for delivery in attempts:
                     now = instant(self._clock)
-                    if given_up.is_set() or now.boottime >= end or delivery.until.passed(now):
+                    if given_up or now.boottime >= end or delivery.until.passed(now):
                         return
                     answered.append(self._send(delivery, caller))
             finally:
                 with self._lock:
-                    returned.set()
-                    if given_up.is_set():
+                    returned = True
+                    if given_up:
                         self._stuck.discard(target)
 
         if target in self.stuck():
@@ -80,8 +81,8 @@ class Sender:
         else:
             return answered
         with self._lock:
-            given_up.set()
-            if not returned.is_set():
+            given_up = True
+            if not returned:
                 self._stuck.add(target)
             made = list(answered)
         if len(made) < len(attempts):

@@ -152,7 +152,7 @@ def test_a_serving_coordinator_delivers_what_others_finish_without_waiting_for_a
 
 
 def test_closing_lets_a_delivery_that_is_under_way_finish_and_be_recorded_and_sends_no_more(
-    tmp_path: Path,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path, barrier, sent = tmp_path / "runs.db", Barrier(), list[str]()
 
@@ -167,8 +167,15 @@ def test_closing_lets_a_delivery_that_is_under_way_finish_and_be_recorded_and_se
         coordinator.stop(f"r{number}")
     coordinator.serve()
     barrier.wait_for_arrival()
+    stop, stopped = coordinator._outbox.stop, threading.Event()
+
+    def stop_and_tell() -> None:
+        stop()
+        stopped.set()
+
+    monkeypatch.setattr(coordinator._outbox, "stop", stop_and_tell)
     closing = in_thread(coordinator.close)
-    assert coordinator._outbox._stopped.wait(LONG)
+    assert stopped.wait(LONG)
     barrier.open()
     closing.join(LONG)
     assert not closing.is_alive()

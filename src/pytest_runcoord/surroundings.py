@@ -26,6 +26,8 @@ class Surroundings:
     plan: Any
     processes: ProcessWorld
     cleanups: list[Callable[[], None]]
+    has_homes: bool
+    """Whether there are homes; asking for them makes them."""
 
     @cached_property
     def looks(self) -> list[Look]:
@@ -58,12 +60,8 @@ class Surroundings:
 
         made = RunHomes(self)  # type: ignore[arg-type]  # a world
         self.cleanups.append(made.end)
+        self.has_homes = True
         return made
-
-    @property
-    def has_homes(self) -> bool:
-        """Whether there are any; asking for them makes them."""
-        return "homes" in vars(self)
 
     def imports_of(self, owner: str) -> tuple[dict[str, Any], ...]:
         """What an owner imports by itself, in plain values."""

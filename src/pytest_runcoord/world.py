@@ -87,6 +87,7 @@ class World(Surroundings):
         """The cookie of the run that is about to begin."""
         self.process_of: Callable[[World, Incarnation], Process] = _local_process
         self.cleanups: list[Callable[[], None]] = []
+        self.has_homes = False
         self.real = False
         """Incarnations are processes: a crash kills at once, also in the middle of a call."""
         self.sweep_watchers: dict[str, list[Callable[[Snapshot, Snapshot, int | None], None]]] = {}

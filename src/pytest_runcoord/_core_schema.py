@@ -30,7 +30,8 @@ _READ: dict[str, Callable[[str], Plain]] = {
     "special": lambda text: float(text.replace(".", "")),
 }
 #: A plain value that begins otherwise is text; looking at one character spares most of the work.
-MAY_BE_MORE = frozenset("0123456789+-.tTfFnN~")
+_MAY_BE_A_NUMBER = frozenset("0123456789+-.")
+MAY_BE_MORE = _MAY_BE_A_NUMBER | frozenset("tTfFnN~")
 
 
 class NumberTooLong(ValueError):
@@ -41,7 +42,7 @@ def resolve(text: str) -> Plain:
     """What an unquoted value means; the text itself if it is neither number, truth value nor null."""
     if text in _WORDS:
         return _WORDS[text]
-    found = _NUMBER.match(text)
+    found = _NUMBER.match(text) if text[0] in _MAY_BE_A_NUMBER else None
     if found is None:
         return text
     if len(text) > MAX_NUMBER_CHARACTERS:

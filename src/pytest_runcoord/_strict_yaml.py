@@ -19,7 +19,6 @@ from typing import Any
 import yaml
 from yaml.events import (
     AliasEvent,
-    DocumentEndEvent,
     DocumentStartEvent,
     MappingEndEvent,
     MappingStartEvent,
@@ -44,6 +43,9 @@ PARSER: Callable[[str], Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 PARSER_NESTING = 1_000
 """Brackets inside each other that no parser gets to see; newer libyaml stops at as many by itself."""
+
+_KEY_MAY_BE_MORE = MAY_BE_MORE | {"<"}
+"""As a key is, which may also be a merge."""
 
 _BRACKET = re.compile(r"[\[\]{}]")
 
@@ -87,7 +89,7 @@ def read_documents(text: str, path: str) -> list[Document]:
 class _Reader:
     """Builds the tree from the parser's events. One object reads one file."""
 
-    __slots__ = ("_container_keys", "_left", "_marks", "_next", "_path", "_text", "fault", "open")
+    __slots__ = ("_left", "_marks", "_next", "_path", "_text", "fault", "open")
 
     def __init__(self, text: str, path: str) -> None:
         self._next: Callable[[], Any] = PARSER(text).get_event
@@ -98,8 +100,6 @@ class _Reader:
         self._marks = "&" in text or "!" in text
         #: The lists and mappings that are open, outermost first.
         self.open: list[ListNode | MappingNode] = []
-        #: Depths at which a list or mapping stands in the place of a key.
-        self._container_keys: list[int] = []
         self.fault: ScenarioError | None = None
 
     def read_all(self) -> list[Document]:
@@ -124,100 +124,96 @@ class _Reader:
             documents.append(Document(len(documents) + 1, position, root, self.fault))
 
     def _read_document(self) -> Node:
-        # One loop with local names: it runs for every key and value of every file at each collection.
-        next_event, marks = self._next, self._marks
-        root: Node | None = None
-        # Where the next value goes: one of the two, or neither for the root.
-        items: list[Node] | None = None
-        entries: dict[str, Node] | None = None
-        key: str | None = None  # of the value that comes next; None where a key comes next
-        key_mark: Mark | None = None
-        event: Any = None
-        for left in range(self._left, 0, -1):
-            event = next_event()
-            kind = type(event)
-            if kind is ScalarEvent:
-                value = text = event.value
-                if marks:
-                    self._check_marks(event)
-                if event.implicit[0] and (not text or text[0] in MAY_BE_MORE):
-                    value = self._resolved(event)
-                if entries is None:
-                    node: Node = ScalarNode(value, text, event.start_mark)
-                    if items is None:
-                        root = node
-                    else:
-                        items.append(node)
-                elif key is None:
-                    if value is not text or text in entries or text == "<<":
-                        self._check_key(event, value, entries)
-                    key, key_mark = text, event.start_mark
-                else:
-                    entries[key] = ScalarNode(value, text, event.start_mark, key_mark)
-                    key = None
-            elif kind is MappingEndEvent or kind is SequenceEndEvent:
-                parent = self._closed()
-                items = parent.items if type(parent) is ListNode else None
-                entries = parent.entries if type(parent) is MappingNode else None
-                key = "" if self._container_keys and self._ended_a_key() else None
-            elif kind is DocumentEndEvent:
-                self._left = left
-                assert root is not None
-                return root
-            else:
-                node = self._begun(event, None if key is None else key_mark)
-                if items is not None:
-                    items.append(node)
-                elif entries is None:
-                    root = node
-                elif key is not None:
-                    entries[key] = node
-                    key = None
-                else:
-                    key = self._odd_key(event)
-                if type(node) is MappingNode:
-                    items, entries = None, node.entries
-                elif type(node) is ListNode:
-                    items, entries = node.items, None
-        raise ScenarioFileError(
-            Position(self._path, event.start_mark.line + 1, event.start_mark.column + 1),
-            f"the file holds more than {MAX_NODES} keys, values and ends of lists and mappings",
-            "split the file",
-        )
+        root = self._value(self._next(), None)
+        end = self._next()
+        if self._left <= 0:
+            raise self._too_many(end)
+        return root
 
-    def _begun(self, event: Any, key_mark: Mark | None) -> Node:
-        """The node of an event that is no scalar: a list or mapping that begins here, or a refused alias."""
-        is_alias = type(event) is AliasEvent
-        if self._marks or is_alias:
+    def _value(self, event: Any, key_mark: Mark | None) -> Node:
+        """The value that begins with an event, read up to its end."""
+        kind = type(event)
+        self._left -= 1
+        if self._left <= 0:
+            raise self._too_many(event)
+        if self._marks or kind is AliasEvent:
             self._check_marks(event)
-        if is_alias:
+        if kind is ScalarEvent:
+            value = text = event.value
+            if event.implicit[0] and (not text or text[0] in MAY_BE_MORE):
+                value = self._resolved(event)
+            return ScalarNode(value, text, event.start_mark, key_mark)
+        if kind is AliasEvent:
             return ScalarNode(None, f"*{event.anchor}", event.start_mark, key_mark)
         if len(self.open) == MAX_NESTING:
             raise too_deep(self._position(event))
-        form = MappingNode if type(event) is MappingStartEvent else ListNode
-        node = form(event.start_mark, key_mark)
-        self.open.append(node)
-        return node
-
-    def _closed(self) -> ListNode | MappingNode | None:
-        """Closes the innermost list or mapping; gives the one around it."""
+        if kind is MappingStartEvent:
+            mapping = MappingNode(event.start_mark, key_mark)
+            self.open.append(mapping)
+            self._read_entries(mapping.entries)
+            self.open.pop()
+            return mapping
+        found = ListNode(event.start_mark, key_mark)
+        self.open.append(found)
+        self._read_items(found.items)
         self.open.pop()
-        return self.open[-1] if self.open else None
+        return found
 
-    def _ended_a_key(self) -> bool:
-        """Whether what was closed last stood in the place of a key."""
-        if self._container_keys[-1] != len(self.open):
-            return False
-        self._container_keys.pop()
-        return True
+    def _read_items(self, items: list[Node]) -> None:
+        next_event = self._next
+        event = next_event()
+        while type(event) is not SequenceEndEvent:
+            items.append(self._value(event, None))
+            event = next_event()
+        self._left -= 1
 
-    def _odd_key(self, event: Any) -> str | None:
-        """Refuses a key that is no scalar. An alias is the whole key; a list or mapping has yet to end."""
-        if type(event) is AliasEvent:
-            return ""
-        self._refuse(self._position(event), "a key is a list or a mapping", "write the key as plain text")
-        self._container_keys.append(len(self.open) - 1)
-        return None
+    def _read_entries(self, entries: dict[str, Node]) -> None:
+        # With what _value does for a scalar written out: most keys have one, and this runs for every key of
+        # every file at each collection.
+        next_event, marks = self._next, self._marks
+        while True:
+            event = next_event()
+            kind = type(event)
+            if kind is ScalarEvent:
+                key = event.value
+                if marks:
+                    self._check_marks(event)
+                if not key or key[0] in _KEY_MAY_BE_MORE or key in entries:
+                    self._check_key(event, entries)
+            elif kind is MappingEndEvent:
+                self._left -= 1
+                return
+            else:
+                key = self._odd_key(event)
+            mark = event.start_mark
+            event = next_event()
+            kind = type(event)
+            if kind is not ScalarEvent or marks:
+                self._left -= 1
+                entries[key] = self._value(event, mark)
+                continue
+            left = self._left = self._left - 2
+            if left <= 0:
+                raise self._too_many(event)
+            value = text = event.value
+            if event.implicit[0] and (not text or text[0] in MAY_BE_MORE):
+                value = self._resolved(event)
+            entries[key] = ScalarNode(value, text, event.start_mark, mark)
+
+    def _odd_key(self, event: Any) -> str:
+        """Refuses a key that is no scalar, and reads over it."""
+        self._check_marks(event)
+        if type(event) is not AliasEvent:
+            self._refuse(self._position(event), "a key is a list or a mapping", "write the key as plain text")
+        self._value(event, None)
+        return ""
+
+    def _too_many(self, event: Any) -> ScenarioFileError:
+        return ScenarioFileError(
+            self._position(event),
+            f"the file holds more than {MAX_NODES} keys, values and ends of lists and mappings",
+            "split the file",
+        )
 
     def _resolved(self, event: ScalarEvent) -> Plain:
         try:
@@ -253,20 +249,19 @@ class _Reader:
             return
         self._refuse(self._position(event), f"{problem}, which scenarios do not have", remedy)
 
-    def _check_key(self, event: ScalarEvent, value: Plain, entries: dict[str, Node]) -> None:
+    def _check_key(self, event: ScalarEvent, entries: dict[str, Node]) -> None:
         """Refuses a key that is there already, is not text, or would merge another mapping."""
-        position = self._position(event)
         text = event.value
         if text in entries:
-            self._refuse(
-                position,
-                f"the key {shown(text)} is there twice, first in line {entries[text].key_line}",
-                "remove one of them",
-            )
-        elif value is not text:
-            self._refuse(position, f"the key {shown(text)} is not text", "quote it if it is meant as a name")
-        elif event.implicit[0]:
-            self._refuse(position, "'<<' is a merge key", "write the keys out")
+            problem = f"the key {shown(text)} is there twice, first in line {entries[text].key_line}"
+            self._refuse(self._position(event), problem, "remove one of them")
+        elif not event.implicit[0]:
+            return
+        elif text == "<<":
+            self._refuse(self._position(event), "'<<' is a merge key", "write the keys out")
+        elif self._resolved(event) is not text:
+            problem = f"the key {shown(text)} is not text"
+            self._refuse(self._position(event), problem, "quote it if it is meant as a name")
 
     def _check_directives(self, event: DocumentStartEvent, position: Position) -> None:
         if event.version not in (None, (1, 2)):

@@ -218,6 +218,7 @@ class _Run:
             self._let_go(self._world.end)
         finally:
             self._let_go(self._over)
+            self._world.forget_watchers()
 
     def _let_go(self, act: Callable[[], None]) -> None:
         """What the subject does wrong in that counts, unless something did before."""

@@ -176,6 +176,12 @@ class World(Surroundings):
                     incarnation.life = Life.CLOSED
                     last.callback(incarnation.process.kill)
 
+    def forget_watchers(self) -> None:
+        """Nobody looks any more. Those who did, and what they remember, need no garbage collector then."""
+        self.observers.clear()
+        self.sweep_watchers.clear()
+        self.run_step = self.check = _no_steps
+
     # --- verbs ---
 
     def call(

@@ -16,7 +16,7 @@ from measuring import Ratio, compare
 
 FILES, IN_A_FILE = 50, 20
 """Files, and scenarios or functions in each: 1,000 of each kind."""
-LOADING_ROUNDS = 25
+LOADING_ROUNDS = 40
 """Pairs of empty runs; the plugin is a tenth of one, and single runs differ by more."""
 
 SCENARIO = """\
@@ -99,17 +99,20 @@ def loading() -> list[str]:
 
 
 def _added(found: dict[str, str], without: tuple[str, ...], with_it: tuple[str, ...]) -> float:
-    """Milliseconds of processor time, a difference of medians.
+    """Milliseconds of processor time, a difference of lower quartiles.
 
-    Processor time, because the wall clock of a whole run varies here by more than what is looked for.
+    Processor time, because the wall clock of a whole run varies here by more than what is looked for; lower
+    quartiles, because a neighbour on the machine only ever adds, and medians differed by up to ten
+    milliseconds from one measurement to the next. Who goes first changes with each round.
     """
     place = Path(tempfile.mkdtemp())
     try:
-        less, more = [], []
-        for _ in range(LOADING_ROUNDS):
-            less.append(_processor_time(place, found, *without))
-            more.append(_processor_time(place, found, *with_it))
-        return (statistics.median(more) - statistics.median(less)) * 1e3
+        times: dict[tuple[str, ...], list[float]] = {without: [], with_it: []}
+        for round_ in range(LOADING_ROUNDS):
+            for options in (without, with_it) if round_ % 2 else (with_it, without):
+                times[options].append(_processor_time(place, found, *options))
+        quartiles = {options: statistics.quantiles(each, n=4)[0] for options, each in times.items()}
+        return (quartiles[with_it] - quartiles[without]) * 1e3
     finally:
         shutil.rmtree(place)
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pytest_runcoord.judging import Judgement
     from pytest_runcoord.tally import Tally
 
-OPTIONS = pytest.StashKey[Options]()
+OPTIONS: pytest.StashKey[Options] = pytest.StashKey()
 SCENARIO_PROPERTY = "runcoord_scenario"
 SUFFIX = ".runcoord.yaml"
 KNOWN_MET = "runcoord_known_met"

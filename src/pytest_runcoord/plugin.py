@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 ENDINGS = (".runcoord.yaml", ".runcoord.yml")
 """Of files that are looked at closer; nothing is collected from the second, which is said."""
-GUARDS = pytest.StashKey["list[KillGuard]"]()
+GUARDS: pytest.StashKey[list[KillGuard]] = pytest.StashKey()
 """Guards of a test that is under way: what they refused fails it."""
 
 

@@ -37,7 +37,9 @@ class MemoryData:
         self._lock = threading.Lock()
         self._holder: tuple[int, object] | None = None
 
-    def take(self, store: object) -> None:
+    def take(self, store: Opener) -> None:
+        if store.closed:
+            raise StoreUnavailable("the store is closed", remedy="Open it again.")
         me = get_ident()
         holder = self._holder
         if holder is not None and holder[0] == me:
@@ -47,7 +49,7 @@ class MemoryData:
                 "the store is locked by this very thread, through another opener",
                 remedy="End the one transaction or view before the other begins.",
             )
-        if not self._lock.acquire(timeout=LOCK_WAIT_SECONDS):
+        if not self._lock.acquire(True, LOCK_WAIT_SECONDS):
             raise StoreLocked(
                 f"the store is locked by another thread for {LOCK_WAIT_SECONDS:g} s", remedy="Try again."
             )
@@ -65,8 +67,3 @@ class Opener:
         self.data = data
         self.counters = Counters()
         self.closed = False
-
-    def take(self) -> None:
-        if self.closed:
-            raise StoreUnavailable("the store is closed", remedy="Open it again.")
-        self.data.take(self)

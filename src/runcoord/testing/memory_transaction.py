@@ -34,7 +34,8 @@ class MemoryTransaction(MemoryView):
         elif self._rows:
             self._opener.counters.rows_written += self._rows
             self._opener.counters.commits += 1
-        super().__exit__(kind, error, trace)
+        self._open = False
+        self._data.give_back()
         if kind is None and self._failure is not None:
             raise self._failure
 
@@ -93,14 +94,14 @@ class MemoryTransaction(MemoryView):
                 continue
             for event_id in data.events_of_run.get(run_id, ()):
                 self._put(data.events, event_id, MISSING)
-                self._put(data.undelivered, event_id, MISSING, counted=False)
+                self._index(data.undelivered, event_id, MISSING)
             for key in [command.key for command in data.commands.values() if command.run_id == run_id]:
                 self._put(data.commands, key, MISSING)
             self._put(data.runs, run_id, MISSING)
             for record_key in [each for each in data.records if each[1] == run_id]:
                 self._put(data.records, record_key, MISSING)
             for index in (data.run_numbers, data.events_of_run, data.unfinished, data.cleaning):
-                self._put(index, run_id, MISSING, counted=False)
+                self._index(index, run_id, MISSING)
 
     def remove_runless(self, event_ids: Sequence[str]) -> None:
         data = self._data
@@ -112,26 +113,26 @@ class MemoryTransaction(MemoryView):
                 self._put(data.groups, event.group, MISSING)
             self._put(data.events, event_id, MISSING)
             others = tuple(each for each in data.events_of_run[""] if each != event_id)
-            self._put(data.events_of_run, "", others, counted=False)
+            self._index(data.events_of_run, "", others)
 
     def _save_run(self, before: Run | None, run: Run) -> None:
         data = self._data
         if before is None:
             self._require_absent("run", data.runs, run.run_id)
-            self._put(data.run_numbers, run.run_id, self._next_number("runs"), counted=False)
+            self._index(data.run_numbers, run.run_id, self._next_number("runs"))
         else:
             stored = data.runs.get(before.run_id)
             if stored is None or stored.version != before.version:
                 self._conflict("run", before.run_id, "changed since it was loaded")
-            run = _with_fixed(run, stored, _FIXED_OF_RUN)
+            run = _FIXED_OF_RUN.kept(run, stored)
             if run.source != stored.source:
                 run = evolved(run, source=_source_after(stored.source, run.source))
         self._put(data.runs, run.run_id, run)
         unfinished = None if run.state is not State.FINISHED else MISSING
-        self._put(data.unfinished, run.run_id, unfinished, counted=False)
+        self._index(data.unfinished, run.run_id, unfinished)
         waits = run.cleanup is not None and run.cleanup.due is not None
         if waits or run.run_id in data.cleaning:
-            self._put(data.cleaning, run.run_id, None if waits else MISSING, counted=False)
+            self._index(data.cleaning, run.run_id, None if waits else MISSING)
 
     def _save_record(self, record: Record) -> None:
         if isinstance(record, Owner):
@@ -148,30 +149,33 @@ class MemoryTransaction(MemoryView):
         data = self._data
         self._require_absent("event", data.events, event.event_id)
         of_run = (*data.events_of_run.get(event.run_id, ()), event.event_id)
-        self._put(data.events_of_run, event.run_id, of_run, counted=False)
+        self._index(data.events_of_run, event.run_id, of_run)
         self._put_event(evolved(event, seq=self._next_number("events")))
 
     def _save_event(self, event: Event) -> None:
         stored = self._data.events.get(event.event_id)
         if stored is None:
             self._conflict("event", event.event_id, "is gone")
-        self._put_event(_with_fixed(event, stored, _FIXED_OF_EVENT))
+        self._put_event(_FIXED_OF_EVENT.kept(event, stored))
 
     def _next_number(self, table: str) -> int:
         number = self._data.last_numbers[table] + 1
-        self._put(self._data.last_numbers, table, number, counted=False)
+        self._index(self._data.last_numbers, table, number)
         return number
 
     def _put_event(self, event: Event) -> None:
         self._put(self._data.events, event.event_id, event)
         undelivered = None if event.state is not EventState.DELIVERED else MISSING
-        self._put(self._data.undelivered, event.event_id, undelivered, counted=False)
+        self._index(self._data.undelivered, event.event_id, undelivered)
 
-    def _put(self, rows: dict[Any, Any], key: Any, value: Any, *, counted: bool = True) -> None:
-        """Set or remove one entry, and remember what was there."""
-        if counted:
-            self._rows += 1
-            self._count()
+    def _put(self, rows: dict[Any, Any], key: Any, value: Any) -> None:
+        """Write or remove one row."""
+        self._rows += 1
+        self._count()
+        self._index(rows, key, value)
+
+    def _index(self, rows: dict[Any, Any], key: Any, value: Any) -> None:
+        """Set or remove one entry, of a row or of what finds rows, and remember what was there."""
         self._undo.append((rows, key, rows.get(key, MISSING)))
         if value is MISSING:
             rows.pop(key, None)
@@ -192,15 +196,24 @@ class MemoryTransaction(MemoryView):
         raise self._failure
 
 
-_FIXED_OF_RUN = ("run_id", "spec", "created_at", "line", "retry_of", "interruptions", "lineage", "depth")
-_FIXED_OF_EVENT = ("run_id", "group", "kind", "body", "created_at", "seq")
+class _Fixed:
+    """Fields that are fixed when a row is first stored."""
+
+    def __init__(self, *names: str) -> None:
+        self._names, self._get = names, attrgetter(*names)
+
+    def kept(self, value: V, stored: V) -> V:
+        """``value`` with what is fixed as it is stored: an update changes none of that."""
+        before = self._get(stored)
+        if self._get(value) == before:
+            return value
+        return evolved(value, **dict(zip(self._names, before, strict=True)))
 
 
-def _with_fixed(value: V, stored: V, fixed: tuple[str, ...]) -> V:
-    """``value`` with what was fixed when it was first stored: an update changes none of that."""
-    get = attrgetter(*fixed)
-    before = get(stored)
-    return value if get(value) == before else evolved(value, **dict(zip(fixed, before, strict=True)))
+_FIXED_OF_RUN = _Fixed(
+    "run_id", "spec", "created_at", "line", "retry_of", "interruptions", "lineage", "depth"
+)
+_FIXED_OF_EVENT = _Fixed("run_id", "group", "kind", "body", "created_at", "seq")
 
 
 def _source_after(stored: Source | None, source: Source | None) -> Source | None:

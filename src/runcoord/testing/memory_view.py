@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -48,7 +49,7 @@ class MemoryView:
         self._open = False
 
     def __enter__(self) -> Self:
-        self._opener.take()
+        self._data.take(self._opener)
         self._open = True
         return self
 
@@ -130,14 +131,14 @@ class MemoryView:
         data = self._data
         if after and after not in data.runs:
             raise UnknownRun(f"there is no run {after!r} to continue after", run=after)
-        found = list(reversed(data.runs) if newest_first else data.runs)
+        found: Iterable[str] = reversed(data.runs) if newest_first else data.runs
         if after:
             numbers, start = data.run_numbers, data.run_numbers[after]
             found = [each for each in found if _goes_on(numbers[each], start, newest_first)]
         if states:
             rows, unknown = data.runs, self._state_unknown
             found = [each for each in found if rows[each].state in states or unknown("runs", each)]
-        return [data.runs[run_id] for run_id in self._good("runs", found[:limit], bad)]
+        return [data.runs[run_id] for run_id in self._good("runs", islice(found, limit), bad)]
 
     def claimable(self, now: Instant, limit: int) -> list[str]:
         self._count()
@@ -169,10 +170,11 @@ class MemoryView:
         }
         return sorted(found)[:limit]
 
-    def _unfinished(self) -> Iterable[Run]:
-        for run_id in self._data.unfinished:
-            if not self._state_unknown("runs", run_id):
-                yield self._data.runs[run_id]
+    def _unfinished(self) -> list[Run]:
+        return [self._data.runs[each] for each in self._with_known_state("runs", self._data.unfinished)]
+
+    def _with_known_state(self, table: str, keys: Iterable[str]) -> Iterable[str]:
+        return [each for each in keys if not self._state_unknown(table, each)] if self._data.planted else keys
 
     def finished_before(self, wall: float, limit: int) -> list[str]:
         self._count()
@@ -322,14 +324,14 @@ class MemoryView:
         self._count()
         data = self._data
         ids = data.events_of_run.get(run_id, ()) if run_id else data.events
-        found = list(reversed(ids) if newest_first else ids)
+        found: Iterable[str] = reversed(ids) if newest_first else ids
         rows = data.events
         if after:
             found = [each for each in found if _goes_on(rows[each].seq, after, newest_first)]
         if states:
             unknown = self._state_unknown
             found = [each for each in found if rows[each].state in states or unknown("events", each)]
-        return [rows[event_id] for event_id in self._good("events", found[:limit], bad)]
+        return [rows[event_id] for event_id in self._good("events", islice(found, limit), bad)]
 
     def sendable(self, now: Instant, owner: str, limit: int, without: Sequence[str] = ()) -> list[str]:
         self._count()
@@ -366,10 +368,8 @@ class MemoryView:
             if event.state is EventState.HELD and not event.told and event.kind is not EventKind.DIGEST
         ]
 
-    def _undelivered(self) -> Iterable[Event]:
-        for event_id in self._data.undelivered:
-            if not self._state_unknown("events", event_id):
-                yield self._data.events[event_id]
+    def _undelivered(self) -> list[Event]:
+        return [self._data.events[each] for each in self._with_known_state("events", self._data.undelivered)]
 
     def load_events(self, event_ids: Sequence[str], bad: list[BadRow]) -> list[Event]:
         self._count()

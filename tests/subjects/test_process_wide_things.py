@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -47,12 +49,42 @@ def test_a_subject_that_handles_signals_is_told_and_an_interrupt_ends_the_run_as
     assert failure.problem == "the subject toy: left handlers of its own for SIGINT"
 
 
+def test_a_subject_that_changes_the_environment_is_told_and_the_next_scenario_has_it_as_before(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("GONE", "here")
+    monkeypatch.setenv("OTHER", "old")
+    before = dict(os.environ)
+
+    def act(session: ToySession) -> None:
+        os.environ.update(OTHER="new", ADDED="1")
+        os.environ.pop("GONE")
+
+    failure = fault_of(doing(act), LINES["close"], "leak")
+    assert failure.problem == "the subject toy: left other environment variables: ADDED, GONE, OTHER"
+    assert dict(os.environ) == before
+
+
+@pytest.mark.parametrize("name", ["stdin", "stdout", "stderr"])
+def test_a_subject_that_replaces_a_standard_stream_is_told_and_the_next_scenario_has_it_back(
+    name: str,
+) -> None:
+    before = getattr(sys, name)
+    failure = fault_of(doing(lambda _: setattr(sys, name, io.StringIO())), LINES["close"], "leak")
+    assert getattr(sys, name) is before
+    assert failure.problem == f"the subject toy: left sys.{name} replaced"
+
+
 def test_a_subject_that_puts_everything_back_is_not_blamed() -> None:
     def act(session: ToySession) -> None:
         here, handler = Path.cwd(), signal.signal(signal.SIGTERM, signal.SIG_IGN)
         os.chdir(session.world.directory)
         os.chdir(here)
         signal.signal(signal.SIGTERM, handler)
+        stream, sys.stdout = sys.stdout, io.StringIO()
+        sys.stdout = stream
+        os.environ["ADDED"] = "1"
+        del os.environ["ADDED"]
 
     assert tried(LIFE, doing(act)).failure is None
 

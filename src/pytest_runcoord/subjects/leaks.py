@@ -1,5 +1,6 @@
 """What a scenario left behind: threads that keep the interpreter alive, child processes, another current
-directory, other handlers of signals. Of the latter two everything is as it was before when this has looked.
+directory, other handlers of signals, other environment variables, other standard streams. All but the threads
+are as they were before when this has looked.
 
 Of threads and processes only what came about since the scenario began is looked at, and only direct children
 of this process are ended: each is held by a handle of the kernel before it is looked at again, so nobody else
@@ -11,6 +12,7 @@ from __future__ import annotations
 import os
 import select
 import signal
+import sys
 import threading
 from contextlib import suppress
 from dataclasses import dataclass
@@ -25,7 +27,7 @@ THREAD_SECONDS = 1.0
 CHILD_SECONDS = 5.0
 """Real time in which a child that was killed must be gone."""
 MAX_NAMED = 5
-"""Threads or processes that a message names; the others are counted."""
+"""Threads, processes or variables that a message names; the others are counted."""
 COMMAND_CHARACTERS = 60
 """Of a command line, in a message."""
 OF_THE_INTERPRETER = ("multiprocessing.resource_tracker", "multiprocessing.forkserver")
@@ -45,25 +47,33 @@ class Surroundings:
     children: frozenset[int]
     directory: str
     handlers: dict[signal.Signals, Any]
+    environment: dict[str, str]
+    streams: dict[str, Any]
 
     @classmethod
     def now(cls) -> Surroundings:
-        return cls(frozenset(threading.enumerate()), frozenset(_children()), _directory(), _handlers())
+        return cls(
+            frozenset(threading.enumerate()),
+            frozenset(_children()),
+            _directory(),
+            _handlers(),
+            dict(os.environ),
+            _streams(),
+        )
 
     def end(self) -> None:
         """Raises :class:`Nonsense` for what was not there before; processes of that kind are ended."""
         moved, handled = self._go_back(), self._handle_as_before()
+        varied, redirected = self._vary_as_before(), self._stream_as_before()
         processes = self._end_children()
         threads = self._left_threads()
         left = [f"the thread {each.name!r}" for each in threads] + processes
         if left:
-            more = f" and {len(left) - MAX_NAMED} more" if len(left) > MAX_NAMED else ""
             raise Nonsense(
-                f"left {', '.join(left[:MAX_NAMED])}{more} running",
+                f"left {_some(left)} running",
                 "that close and abandon end what a session began",
                 "Threads that may live on are daemons." if threads else "",
             )
-
         if moved:
             raise Nonsense(
                 f"left the current directory at {moved!r}",
@@ -74,6 +84,18 @@ class Surroundings:
                 f"left handlers of its own for {', '.join(handled)}",
                 "that handlers of signals are those of pytest again",
                 "Let only the program that runs the coordinator handle signals, not the coordinator itself.",
+            )
+        if varied:
+            raise Nonsense(
+                f"left other environment variables: {_some(varied)}",
+                "that they are as before: all owners of a scenario share one process",
+                "Give children an environment of their own, and a coordinator its settings as arguments.",
+            )
+        if redirected:
+            raise Nonsense(
+                f"left sys.{' and sys.'.join(redirected)} replaced",
+                "that the standard streams are those of pytest again",
+                "Let it write through logging, or to a file of its own.",
             )
 
     def _go_back(self) -> str:
@@ -92,6 +114,25 @@ class Surroundings:
             signal.signal(number, self.handlers[number])
         return [number.name for number in changed]
 
+    def _vary_as_before(self) -> list[str]:
+        """Every environment variable is as before; gives the names of those that were not."""
+        now = dict(os.environ)
+        if now == self.environment:
+            return []
+        changed = sorted({name for name, _ in now.items() ^ self.environment.items()})
+        for name in changed:
+            os.environ.pop(name, None)
+            if name in self.environment:
+                os.environ[name] = self.environment[name]
+        return changed
+
+    def _stream_as_before(self) -> list[str]:
+        """The standard streams of Python are as before; gives the names of those that were not."""
+        changed = [name for name, stream in _streams().items() if stream is not self.streams[name]]
+        for name in changed:
+            setattr(sys, name, self.streams[name])
+        return changed
+
     def _left_threads(self) -> list[threading.Thread]:
         end = RealTime.now() + THREAD_SECONDS
         new = [
@@ -105,6 +146,16 @@ class Surroundings:
 
     def _end_children(self) -> list[str]:
         return [said for pid in sorted(_children()) if pid not in self.children if (said := _end(pid))]
+
+
+def _some(names: list[str]) -> str:
+    """The first of them, and how many more there are."""
+    more = f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
+    return f"{', '.join(names[:MAX_NAMED])}{more}"
+
+
+def _streams() -> dict[str, Any]:
+    return {name: getattr(sys, name) for name in ("stdin", "stdout", "stderr")}
 
 
 def _directory() -> str:

@@ -47,6 +47,8 @@ class Gate:
         self.ended_by = ""
         config.stash[OPTIONS] = self.options
         self.hooks = hooks_in(config)
+        self.registered = True
+        """Whether a plugin was registered since hooks were looked for: nobody else brings any."""
         self.telling: Any = None
         """Who tells machines what came of the run, as soon as there is something to tell."""
         self.tells = self.options.json is not None
@@ -103,12 +105,16 @@ class Gate:
             self.config.hook.pytest_deselected(items=others)
         return others
 
+    def pytest_plugin_registered(self) -> None:
+        self.registered = True
+
     @pytest.hookimpl(tryfirst=True)
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """A conftest that pytest loads while it collects is too late for hooks of runcoord, and says so."""
         if report.failed and self.options.annotations and report.nodeid.endswith(SUFFIX):
             self.tell().pytest_collectreport(report)  # twice is once
-        if report.failed or hooks_in(self.config) != self.hooks:
+        registered, self.registered = self.registered, False
+        if report.failed or (registered and hooks_in(self.config) != self.hooks):
             from pytest_runcoord.extending import refuse_late_hooks
 
             refuse_late_hooks(self.config, report, self.hooks)

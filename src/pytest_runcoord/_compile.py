@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from ._forms import Clause, Expectation, Step
 from ._limits import MAX_EXPECTATIONS
-from ._nodes import ListNode, MappingNode, Node, ScalarNode, key_places
+from ._nodes import ListNode, MappingNode, Mark, Node, ScalarNode, key_places
 from ._positions import Position, ScenarioError, did_you_mean, listed, shown
 from ._scope import NOTHING, Scope, what_it_is
 from .vocabulary import Registry, Word
@@ -62,7 +62,7 @@ class Compiler:
                     word = words.get(key)
                     if word is None:
                         raise scope.wrong_key(body, f"unknown {what} {shown(key)}", did_you_mean(key, words))
-                    return self.clause(form, word, body, body.key_line, body.key_column)
+                    return self.clause(form, word, body, body.key_mark or body.mark)
             raise self._not_one_word(node, words, what)
         name = node.value if isinstance(node, ScalarNode) else None
         if not isinstance(name, str):
@@ -72,7 +72,7 @@ class Compiler:
             before, colon, _ = name.partition(":")
             remedy = f"write a space after '{before}:'" if colon and before in words else ""
             raise scope.wrong(node, f"unknown {what} {shown(name)}", remedy or did_you_mean(name, words))
-        return self.clause(form, word, None, node.line, node.column)
+        return self.clause(form, word, None, node.mark)
 
     def _not_one_word(self, node: MappingNode, words: Mapping[str, Word], what: str) -> ScenarioError:
         names = list(node.entries)
@@ -92,12 +92,10 @@ class Compiler:
             "begin each of them with '- '",
         )
 
-    def clause(
-        self, form: type[AnyClause], word: Word, body: Node | None, line: int, column: int
-    ) -> AnyClause:
-        """What stands after a word; None where nothing does."""
+    def clause(self, form: type[AnyClause], word: Word, body: Node | None, mark: Mark) -> AnyClause:
+        """A word, at its mark, and what stands after it; None where nothing does."""
         scope = self.scope
-        path = scope.path
+        path, line, column = scope.path, mark.line + 1, mark.column + 1
         if word.capability is not None and word.capability not in scope.capabilities:
             scope.capabilities[word.capability] = Position(path, line, column)
         if word.value is not None:
@@ -117,18 +115,13 @@ class Compiler:
             name = self._shorthand(word, body, line, column, args)
             return form(word, args, NO_OPTIONS, path, line, column, (name,), (body.line, body.column))
         entries = body.entries
-        excused = NOTHING
-        refused = entries.get("refused") if word.options else None
-        if refused is not None:
-            self._check_refused(word, entries)
-            if isinstance(refused, ScalarNode) and isinstance(refused.value, str):
-                excused = self.registry.excused_by(refused.value)
+        excused = self._excused(word, entries) if word.options and "refused" in entries else NOTHING
         scope.excused, outer = excused, scope.excused
         seen = 0
-        for argument in word.arguments:
+        for argument in word.arguments:  # most of them are not stated
             name = argument.name
-            entry = entries.get(name)
-            if entry is not None:
+            if name in entries:
+                entry = entries[name]
                 args[name] = argument.kind.parse(entry, scope)
                 if argument.needs:
                     scope.need_stated(argument.needed(args[name]), entry)
@@ -146,11 +139,11 @@ class Compiler:
     def _options(self, word: Word, entries: Mapping[str, Node], seen: int) -> Mapping[str, Any]:
         options: dict[str, Any] = {}
         for argument in word.options:
-            entry = entries.get(argument.name)
-            if entry is not None:
-                options[argument.name] = argument.kind.parse(entry, self.scope)
+            name = argument.name
+            if name in entries:
+                options[name] = argument.kind.parse(entries[name], self.scope)
                 if argument.needs:
-                    self.scope.need_stated(argument.needed(options[argument.name]), entry)
+                    self.scope.need_stated(argument.needed(options[name]), entries[name])
         if seen + len(options) != len(entries):
             self._check_keys(word, entries)
         return options
@@ -194,7 +187,8 @@ class Compiler:
                 )
             raise self.scope.wrong_key(entry, f"'{word.name}' has no '{name}'", remedy)
 
-    def _check_refused(self, word: Word, entries: Mapping[str, Node]) -> None:
+    def _excused(self, word: Word, entries: Mapping[str, Node]) -> frozenset[str]:
+        """The spaces whose names need not be known in a step that says which refusal it expects."""
         if "as" in entries and "as" in word.keys:
             raise self.scope.wrong_key(
                 entries["as"],
@@ -207,6 +201,10 @@ class Compiler:
                 "a step that must be refused has no choice",
                 "remove 'may_refuse' or 'refused'",
             )
+        refused = entries["refused"]
+        if isinstance(refused, ScalarNode) and isinstance(refused.value, str):
+            return self.registry.excused_by(refused.value)
+        return NOTHING
 
 
 def _forms_of(word: Word) -> str:

@@ -116,7 +116,7 @@ class Name(Kind):
         name = node.value if type(node) is ScalarNode else None
         if type(name) is not str:
             raise scope.not_text(node, self.describe())
-        if name in scope.names.get(self.also, ()):
+        if self.also and name in scope.names.get(self.also, ()):
             return name
         known = scope.names.get(self.space)
         if known is not None and name in known:

@@ -269,8 +269,10 @@ class VariantItem(ScenarioItem):
         if "tier" in variant.choices:  # said of one that a mark or a fixture skips, too
             self.user_properties.append((TIER, self.runcoord_tier))
         options = self.config.stash[OPTIONS]
-        choices = {name: str(value) for name, value in variant.choices.items()}
-        self.runcoord_never = of_the_reference(choices) if options.foreign else ""
+        self.runcoord_never = ""
+        if options.foreign:
+            choices = {name: str(value) for name, value in variant.choices.items()}
+            self.runcoord_never = of_the_reference(choices)
         known = options.known
         self.known: KnownFailure | None = (
             None if known is None else known.about(self.path, self.scenario.name, self.name)

@@ -292,7 +292,7 @@ def _read_given(node: Node | None, registry: Registry, compiler: Compiler) -> tu
         word = registry.givens.get(name)
         if word is None:
             raise scope.wrong_key(body, f"unknown given {shown(name)}", did_you_mean(name, registry.givens))
-        given.append(compiler.clause(Given, word, body, body.key_line, body.key_column))
+        given.append(compiler.clause(Given, word, body, body.key_mark or body.mark))
     return tuple(given)
 
 

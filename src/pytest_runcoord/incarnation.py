@@ -22,6 +22,10 @@ class Life(enum.StrEnum):
     CLOSED = "closed"
 
 
+RUNNING = (Life.ALIVE, Life.PAUSED)
+GONE = (Life.CRASHED, Life.CLOSED)
+
+
 class Arranged(Protocol):
     """Something that was arranged to go wrong; what meets it says so."""
 

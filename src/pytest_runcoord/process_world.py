@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pytest_runcoord.history import History
-from pytest_runcoord.incarnation import Incarnation, Life
+from pytest_runcoord.incarnation import GONE, Incarnation, Life
 from pytest_runcoord.probed_ports import Probe
 from pytest_runcoord.processes import Place, Sight, SignalSent, SimProcess, SimProcesses, SimTable
 from pytest_runcoord.promises import Promise, Promises
@@ -204,7 +204,7 @@ class ProcessWorld:
         """How many of them have ended where another one is, or was."""
         places = [self._place(each) for each in incarnations]
         return sum(
-            each.life in (Life.CRASHED, Life.CLOSED) and places.count(place) > 1
+            each.life in GONE and places.count(place) > 1
             for each, place in zip(incarnations, places, strict=True)
         )
 

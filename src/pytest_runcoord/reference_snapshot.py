@@ -42,7 +42,10 @@ class Onlooker:
             seen = with_processes(run, _run_seen(run), view, bad)
             if known is not None and known[1] == seen:
                 return known[1]
-        elif known is not None and (known[0] is run or known[0] == run):
+        elif known is not None and (
+            # Another version is another run, which is seen without comparing all of its fields.
+            known[0] is run or (known[0].version == run.version and known[0] == run)
+        ):
             return known[1]
         else:
             seen = _run_seen(run)

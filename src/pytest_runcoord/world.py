@@ -16,7 +16,16 @@ from typing import Any
 from pytest_runcoord.arming import Arming
 from pytest_runcoord.changes import READING, Changes
 from pytest_runcoord.history import OF_THE_CALL, History
-from pytest_runcoord.incarnation import Arranged, Handle, Incarnation, Life, LocalProcess, Process
+from pytest_runcoord.incarnation import (
+    GONE,
+    RUNNING,
+    Arranged,
+    Handle,
+    Incarnation,
+    Life,
+    LocalProcess,
+    Process,
+)
 from pytest_runcoord.moments import QUIET
 from pytest_runcoord.post import Post
 from pytest_runcoord.probed_ports import Crashed, NeverReturns
@@ -40,7 +49,6 @@ from runcoord.errors import Happened, RuncoordError
 from runcoord.ports import Counters, Instant
 from runcoord.testing import ManualClock
 
-GONE = (Life.CRASHED, Life.CLOSED)
 _rows = attrgetter("rows_written")
 
 
@@ -104,7 +112,7 @@ class World(Surroundings):
     def open(self, owner: str) -> Incarnation:
         """Start an incarnation of ``owner``."""
         current = self.owners.get(owner)
-        if current is not None and current.life in (Life.ALIVE, Life.PAUSED):
+        if current is not None and current.life in RUNNING:
             raise ScenarioMistake(f"{owner} is open already", f"Crash or close it first, or restart {owner}.")
         number = self._starts.get(owner, 0) + 1
         self._starts[owner] = number
@@ -172,7 +180,7 @@ class World(Surroundings):
                 last.callback(cleanup)
             last.callback(self.processes.end)
             for incarnation in reversed(self.incarnations):
-                if incarnation.life in (Life.ALIVE, Life.PAUSED) and incarnation.process is not None:
+                if incarnation.life in RUNNING and incarnation.process is not None:
                     incarnation.life = Life.CLOSED
                     last.callback(incarnation.process.kill)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from pytest_runcoord.destinations import Destination
-from pytest_runcoord.incarnation import Incarnation, Life
+from pytest_runcoord.incarnation import RUNNING, Incarnation
 from pytest_runcoord.post import Post
 from pytest_runcoord.probed_ports import BoundedByWorld, NoAnswer
 from pytest_runcoord.process_world import ProcessWorld
@@ -20,8 +20,6 @@ from runcoord.testing import ManualClock
 
 if TYPE_CHECKING:
     from pytest_runcoord.homes.around import RunHomes
-
-_RUNNING = (Life.ALIVE, Life.PAUSED)
 
 
 class PortsWorld(Protocol):
@@ -68,7 +66,7 @@ class WorldProbe:
 
     def reach(self, moment: str, **data: object) -> None:
         incarnation = self._incarnation
-        if incarnation is not None and (moment or incarnation.life not in _RUNNING):
+        if incarnation is not None and (moment or incarnation.life not in RUNNING):
             self._world.reach(incarnation, moment, data)
 
     def fault(self, verb: str) -> str | None:

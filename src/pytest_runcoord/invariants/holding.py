@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pytest_runcoord.deadlines import passed
 from pytest_runcoord.history import Entry
-from pytest_runcoord.incarnation import Life
+from pytest_runcoord.incarnation import RUNNING
 from pytest_runcoord.invariants.base import Invariant
 from pytest_runcoord.subject import Snapshot
 from runcoord.values import value
@@ -16,7 +16,6 @@ NEXT = frozenset({"claim_next", "execute_next"})
 ENDING = frozenset({"complete", "finish", "release", "settle", "interrupt", "tear_down"})
 """Verbs after which who asked holds the run no more."""
 SWEEPING = frozenset({"recover", "startup"})
-RUNNING = (Life.ALIVE, Life.PAUSED)
 
 
 @value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pytest_runcoord.deadlines import claimable, implausible, passed, recoverable
 from pytest_runcoord.history import Entry
-from pytest_runcoord.incarnation import Life
+from pytest_runcoord.incarnation import GONE
 from pytest_runcoord.invariants.base import Invariant
 from pytest_runcoord.invariants.bodies import read_body
 from pytest_runcoord.subject import EventSeen, RunSeen, Snapshot
@@ -162,9 +162,7 @@ class IdleIsFree(Invariant):
         now = self.world.instant()
         before_that = self._ended_owners
         self._ended_owners = self.world.processes.provable_deaths(self.world.incarnations)
-        ended = {
-            each.owner_id for each in self.world.incarnations if each.life in (Life.CRASHED, Life.CLOSED)
-        }
+        ended = {each.owner_id for each in self.world.incarnations if each.life in GONE}
         forgotten, before_that_one = self.world.moments.get("after-forget-owner", 0), self._forgotten
         self._forgotten = forgotten
         busy = (

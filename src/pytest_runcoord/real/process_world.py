@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
-from pytest_runcoord.incarnation import Incarnation, Life
+from pytest_runcoord.incarnation import GONE, RUNNING, Incarnation
 from pytest_runcoord.process_world import ProcessWorld
 from pytest_runcoord.processes import Place, Sight, SignalSent
 from pytest_runcoord.processes.plans import Plan
@@ -209,7 +209,7 @@ class RealProcessWorld(ProcessWorld):
         ]
         for incarnation in self.world.owners.values() if zombies else ():
             seat = self._seats.get(id(incarnation))
-            if seat is None or incarnation.life not in (Life.ALIVE, Life.PAUSED):
+            if seat is None or incarnation.life not in RUNNING:
                 continue
             own: Any = seat.processes.process
             if any(each.seen["parent"] == own.pid and each.stage is own.stage for each in zombies):
@@ -331,7 +331,7 @@ class RealProcessWorld(ProcessWorld):
     def _is_about_to_end(self, waits: Incarnation, shim: RealShim, awaited: list[RealProcess]) -> bool:
         """Whether a shim is waited for that ends by itself: its owner is gone, or has told it to."""
         owner = shim.order.owner
-        told = owner is waits or owner.life in (Life.CRASHED, Life.CLOSED)
+        told = owner is waits or owner.life in GONE
         return told and shim.process in awaited and not shim.process.seen["ended"]
 
     def later(self, seconds: float, action: Callable[[], None]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 
-from pytest_runcoord.incarnation import Fault, Life
+from pytest_runcoord.incarnation import RUNNING, Fault
 from pytest_runcoord.moments import TRANSACTIONS
 from pytest_runcoord.probed_ports import FAULTS
 from pytest_runcoord.reference import STORE_NAME
@@ -160,7 +160,7 @@ def _register_loss(registry: Registry) -> None:
         example="lose_store",
     )
     def lose_store(world: World, step: Step) -> None:
-        alive = [each.owner for each in world.owners.values() if each.life in (Life.ALIVE, Life.PAUSED)]
+        alive = [each.owner for each in world.owners.values() if each.life in RUNNING]
         if alive:
             raise ScenarioMistake(f"{alive[0]} has the store open", f"Close or crash {alive[0]} above.")
         path = Path(_path(world))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pytest_runcoord.arming import Armed
-from pytest_runcoord.incarnation import Life
+from pytest_runcoord.incarnation import RUNNING, Life
 from pytest_runcoord.scenario import Step
 from pytest_runcoord.verbs.asking import acting
 from pytest_runcoord.verbs.importing import IMPORTS, imports_from_now_on
@@ -81,7 +81,7 @@ def _register_lives(registry: Registry) -> None:
     )
     def restart(world: World, step: Step) -> None:
         owner = step.args["owner"]
-        if world.owners.get(owner) is not None and world.owners[owner].life in (Life.ALIVE, Life.PAUSED):
+        if world.owners.get(owner) is not None and world.owners[owner].life in RUNNING:
             world.crash(owner)
         world.open(owner)
 

@@ -8,7 +8,7 @@ import os
 import time
 from datetime import datetime
 
-from pytest_runcoord.incarnation import Life
+from pytest_runcoord.incarnation import RUNNING
 from pytest_runcoord.scenario import Step
 from pytest_runcoord.vocabulary import Argument, Duration, Registry, Text
 from pytest_runcoord.world import ScenarioMistake, World
@@ -67,7 +67,7 @@ def _register_clocks(registry: Registry) -> None:
     def reboot(world: World, step: Step) -> None:
         world.processes.power_off = True  # nobody has time to react
         for incarnation in list(world.owners.values()):
-            if incarnation.life in (Life.ALIVE, Life.PAUSED):
+            if incarnation.life in RUNNING:
                 world.crash(incarnation.owner)
         world.history.add("world", "clock", "reboot")
         world.clock.reboot()

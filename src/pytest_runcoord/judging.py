@@ -375,6 +375,8 @@ def _state(entry: KnownFailure, known: KnownFailures, came_to: Sequence[str]) ->
         return "left aside, the subject is another revision; "
     if known.standing(entry) is Standing.EXPIRED:
         return "over; "
+    if known.standing(entry) is Standing.ENDLESS:
+        return "without an end; "
     if set(came_to) == {"skipped"}:
         return "skipped, so nothing is known about it; "
     days = (entry.until - known.today).days if entry.until else ENDS_SOON_DAYS

@@ -47,7 +47,7 @@ ENTRY_KEYS: dict[str, tuple[str, str]] = {
         "text",
         (
             "the version of the subject that it is accepted for: all of what the subject says, or its last "
-            "word; not compared where the subject says none"
+            "word; where the subject says none, the entry needs an `until`"
         ),
     ),
     "failed_by": (
@@ -66,6 +66,8 @@ class Standing(enum.StrEnum):
 
     APPLIES = "applies"
     EXPIRED = "expired"
+    ENDLESS = "endless"
+    """It ends with a revision, and the subject does not say which it is."""
     OTHER_REVISION = "other-revision"
 
 
@@ -140,6 +142,8 @@ class KnownFailures:
             return Standing.OTHER_REVISION
         if entry.until is not None and self.today > entry.until:
             return Standing.EXPIRED
+        if entry.until is None and not self.version:
+            return Standing.ENDLESS
         return Standing.APPLIES
 
     def unmet(self) -> list[KnownFailure]:
@@ -280,6 +284,7 @@ class Known(enum.StrEnum):
     """It failed as the entry says: reported as xfailed."""
     PASSES = "passes"
     EXPIRED = "expired"
+    ENDLESS = "endless"
     OTHER_REVISION = "other-revision"
     FAILS_OTHERWISE = "fails-otherwise"
     SKIPPED = "skipped"
@@ -311,6 +316,10 @@ def judged(entry: KnownFailure, standing: Standing, result: RunResult) -> CameTo
     if standing is Standing.EXPIRED:
         note = f"the known failure at {at} was accepted until {entry.until}, which is over"
         return CameTo(Known.EXPIRED, f"{note}: mend it, or have it accepted anew; {entry.brief}")
+    if standing is Standing.ENDLESS:
+        note = f"the known failure at {at} is for {entry.revision}, and the subject says no version"
+        remedy = "let the subject have a 'version', or give the entry an 'until'"
+        return CameTo(Known.ENDLESS, f"{note}, so it would never end: {remedy}; {entry.brief}")
     failed_by = failed_by_of(result)
     other = bool(entry.failed_by) and entry.failed_by != failed_by
     broken = result.failure is not None and _says_nothing(result.failure)

@@ -115,7 +115,8 @@ PARTS: dict[str, tuple[str, Fields]] = {
                 {
                     "type": ["string", "null"],
                     "enum": [
-                        *("expected", "passes", "expired", "other-revision", "fails-otherwise", "skipped"),
+                        *("expected", "passes", "expired", "endless", "other-revision", "fails-otherwise"),
+                        "skipped",
                         None,
                     ],
                 },
@@ -148,7 +149,10 @@ PARTS: dict[str, tuple[str, Fields]] = {
             "revision": (_MAYBE_TEXT, "the version of the subject that it is for"),
             "failed_by": (_MAYBE_TEXT, "what it must fail by"),
             "at": (_TEXT, "file and line"),
-            "standing": (_one_of("applies", "expired", "other-revision"), "whether it counts in this run"),
+            "standing": (
+                _one_of("applies", "expired", "endless", "other-revision"),
+                "whether it counts in this run",
+            ),
             "nodes": (_NAMES, "the tests that it is about"),
         },
     ),

@@ -304,6 +304,14 @@ def test_the_acceptance_of_a_fault_ends_on_its_day(run: Run, write: Write) -> No
 
 
 @pytest.mark.usefixtures("keeping")
+def test_a_fault_accepted_for_a_revision_is_not_where_the_subject_says_none(run: Run, write: Write) -> None:
+    write("pyproject.toml", ACCEPTED.replace("until = {until}", 'revision = "1.4"'))
+    result = run("--runcoord-bite", "-k", CHOSEN)
+    result.assert_outcomes(passed=1, failed=1, deselected=len(FAULTS) - 1)
+    assert "it has no end, since the subject says no version (pyproject.toml:2)." in flowing(result)
+
+
+@pytest.mark.usefixtures("keeping")
 def test_an_accepted_fault_that_turns_something_red_fails_until_its_entry_is_removed(
     run: Run, write: Write
 ) -> None:

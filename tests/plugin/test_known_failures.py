@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -118,6 +119,27 @@ def test_an_entry_for_another_revision_is_left_aside_and_a_failure_says_so(write
     result = run()
     assert result.parseoutcomes() == {"passed": 1, "failed": 1}
     result.stdout.fnmatch_lines(["E   the known failure at runcoord.toml:2 is for 1.3 only, *"])
+
+
+UNVERSIONED = VERSIONED.replace('    version = "queue 1.4"\n', "")
+
+
+@pytest.mark.usefixtures("two")
+def test_an_entry_that_ends_with_a_revision_does_not_count_where_the_subject_says_none(
+    write: Write, run: Run
+) -> None:
+    write("queue_subject.py", UNVERSIONED)
+    table = 'subject = "queue_subject.py:Versioned"\n'
+    write("runcoord.toml", table + entry("never-refused", revision="1.4", until=None))
+    result = run("--runcoord-json=out.json")
+    assert result.parseoutcomes() == {"passed": 1, "failed": 1}
+    said = " ".join(" ".join(result.outlines).replace("E   ", "").split())
+    assert "is for 1.4, and the subject says no version, so it would never end: let the subject have" in said
+    assert "known failure never-refused: without an end; accepted by maria for 1.4" in said
+    [known] = json.loads(Path("out.json").read_text("utf-8"))["known_failures"]
+    assert known["standing"] == "endless"
+    write("runcoord.toml", table + entry("never-refused", revision="1.4"))
+    assert run().parseoutcomes() == {"passed": 1, "xfailed": 1}
 
 
 @pytest.mark.usefixtures("two")

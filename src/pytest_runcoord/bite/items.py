@@ -27,6 +27,11 @@ PROGRESS_SECONDS = 10.0
 WIDTH = 100
 """Columns of the text of a failure."""
 
+_NOT_STANDING = {
+    Standing.EXPIRED: "its time is over",
+    Standing.ENDLESS: "it has no end, since the subject says no version",
+    Standing.OTHER_REVISION: "another revision is tried",
+}
 _now = time.perf_counter
 
 
@@ -102,8 +107,7 @@ class BiteItem(pytest.Function):
                 return ""
             return f"{entry.brief}. Remove the entry ({entry.place})."
         if standing is not Standing.APPLIES:
-            over = "another revision is tried" if standing is Standing.OTHER_REVISION else "its time is over"
-            return f"{entry.brief}; {over} ({entry.place})."
+            return f"{entry.brief}; {_NOT_STANDING[standing]} ({entry.place})."
         bite.accepted = entry.brief
         self.add_marker(pytest.mark.xfail(raises=NoBite, strict=True, reason=entry.brief))
         return entry.brief

@@ -107,6 +107,8 @@ class BiteSession:
             raise pytest.UsageError(str(error)) from None
         able = Reference.capabilities if subject is None else frozenset(subject.capabilities)
         name = "runcoord" if subject is None else str(subject.name)
+        if options.known is not None:
+            options.known.hear(getattr(subject, "version", ""))
         return Trials(found, options.new_subject, able, name, watched_in(self.config))
 
     # --- meanwhile ---

@@ -14,6 +14,7 @@ STATES = {
     "expected": "fails as it says",
     "passes": "passes: remove the entry",
     "expired": "fails, and its time is over",
+    "endless": "fails, and would never end: the subject says no version",
     "other-revision": "not for this revision",
     "fails-otherwise": "fails by something else",
     "skipped": "skipped: nothing is known",

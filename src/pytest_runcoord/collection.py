@@ -199,8 +199,9 @@ class ScenarioItem(pytest.Function):
     def add_report_section(self, when: str, key: str, content: str) -> None:
         """With bytes that are no text (lone surrogates) as escapes: pytest-xdist cannot pass such on, and
         gives the whole run up."""
-        passable = content if content.isascii() else content.encode("utf-8", "backslashreplace").decode()
-        super().add_report_section(when, key, passable)
+        if content:  # most are empty, and pytest does nothing with those
+            passable = content if content.isascii() else content.encode("utf-8", "backslashreplace").decode()
+            super().add_report_section(when, key, passable)
 
     def reportinfo(self) -> tuple[Path, int, str]:
         # Not the end of the node id: pytest would show its dots as colons.

@@ -42,7 +42,7 @@ TOGETHER = "\u00a0"
 
 def properties(result: RunResult) -> list[tuple[str, object]]:
     """What a report says about a result, beside its text."""
-    exercised = " ".join(f"{name}={count}" for name, count in result.exercised.items())
+    exercised = " ".join([f"{name}={count}" for name, count in result.exercised.items()])
     found: list[tuple[str, object]] = [(VERDICT, result.verdict.value)]
     if exercised:
         found.append((EXERCISED, exercised))
@@ -84,17 +84,18 @@ class Tally:
 
     def add(self, nodeid: str, when: str, outcome: str, pairs: Iterable[tuple[str, object]]) -> None:
         """Take in one report; reports on anything but scenarios are passed over."""
+        if when != "call" and (outcome == "passed" or nodeid in self.variants):
+            return
         found = dict(pairs)
-        if SCENARIO not in found or not (when == "call" or outcome != "passed"):
+        if SCENARIO not in found:
             return
-        if when != "call" and nodeid in self.variants:
-            return
-        exercised = [each.partition("=") for each in str(found.get(EXERCISED, "")).split()]
+        # Names and numbers by turns, read without a loop: each scenario tells of every invariant.
+        exercised = str(found.get(EXERCISED, "")).replace("=", " ").split()
         self.variants[nodeid] = Variant(
             nodeid.rpartition("::")[0],
             _verdict(found, outcome),
             tuple(filter(None, str(found.get(MISSING, "")).split(BETWEEN))),
-            {name: int(count) for name, _, count in exercised},
+            dict(zip(exercised[::2], map(int, exercised[1::2]), strict=True)),
             str(found.get(TIER, "")),
             str(found.get(SKIPPED, "")),
             str(found.get(KNOWN, "")),

@@ -34,10 +34,10 @@ from pytest_runcoord.subject import Snapshot, Subject, SubjectWorld
 from pytest_runcoord.surroundings import Surroundings
 from pytest_runcoord.ticks import Ticks
 from pytest_runcoord.timekeeper import Timed, Timekeeper
+from pytest_runcoord.watched import Watched, no_steps
 from pytest_runcoord.world_errors import (
     BoundReached,
     Denied,
-    FailedMeanwhile,
     MomentMissed,
     ScenarioMistake,
     SubjectFault,
@@ -52,7 +52,7 @@ from runcoord.testing import ManualClock
 _rows = attrgetter("rows_written")
 
 
-class World(Surroundings):
+class World(Surroundings, Watched):
     """Everything around the coordinators of one scenario."""
 
     def __init__(self, subject: Subject, directory: Path, plan: WorldPlan) -> None:
@@ -87,9 +87,8 @@ class World(Surroundings):
         """Runs that were given, after the faults stopped, to one who claimed until nothing was left."""
         self.step_began = 0.0
         self.step_rows: int | None = 0
-        self.observers: list[Callable[[], None]] = []
+        self.observers = []
         self.unobserved = False
-        """Many steps alike are under way; the invariants look when they are done."""
         self.new_ids: list[str] = []
         self.new_cookie = ""
         """The cookie of the run that is about to begin."""
@@ -98,10 +97,8 @@ class World(Surroundings):
         self.has_homes = False
         self.real = False
         """Incarnations are processes: a crash kills at once, also in the middle of a call."""
-        self.sweep_watchers: dict[str, list[Callable[[Snapshot, Snapshot, int | None], None]]] = {}
-        """By the verb of the sweep."""
-        self.run_step: Callable[[Any], None] = _no_steps
-        self.check: Callable[[Any], None] = _no_steps
+        self.sweep_watchers = {}
+        self.run_step = self.check = no_steps
         self._calls: list[Incarnation] = []
         self._ids = 0
         self.seen = Snapshot({}, {})  # at the last look
@@ -183,12 +180,6 @@ class World(Surroundings):
                 if incarnation.life in RUNNING and incarnation.process is not None:
                     incarnation.life = Life.CLOSED
                     last.callback(incarnation.process.kill)
-
-    def forget_watchers(self) -> None:
-        """Nobody looks any more. Those who did, and what they remember, need no garbage collector then."""
-        self.observers.clear()
-        self.sweep_watchers.clear()
-        self.run_step = self.check = _no_steps
 
     # --- verbs ---
 
@@ -379,26 +370,6 @@ class World(Surroundings):
             return None
         total: int = sum(map(_rows, self._counters.values()))
         return total
-
-    def observe(self) -> None:
-        """Tell the invariants that something may have happened."""
-        if not self.unobserved:
-            for observer in self.observers:
-                self.inside(observer)
-
-    def inside(self, act: Callable[[], None]) -> None:
-        """Do something of the scenario's own. When it fails in the middle of a subject's call, that goes past
-        the subject: its failure is neither the subject's nor for the subject to handle."""
-        try:
-            act()
-        except Exception as failure:
-            if self._calls:
-                raise FailedMeanwhile(failure) from failure
-            raise
-
-
-def _no_steps(step: Any) -> None:
-    raise ScenarioMistake("no runner is attached to this world")
 
 
 def _local_process(world: World, incarnation: Incarnation) -> Process:

@@ -132,7 +132,12 @@ class Gate:
         """Who tells machines; loaded when it is needed, since many runs on GitHub have no scenarios."""
         if self.telling is None:
             self.telling = self._teller(self)
-            self.config.pluginmanager.register(self.telling, "runcoord-telling")
+            named = self.config.pluginmanager.register(self.telling, "runcoord-telling")
+            if named is None and self.options.json is not None:
+                raise pytest.UsageError(
+                    "-p no:runcoord-telling: it writes the report that --runcoord-json asks for; leave one of "
+                    "them out. Nothing was run."
+                )
         return self.telling
 
     def counted(self) -> Tally:

@@ -165,14 +165,11 @@ def same_revision(revision: str, version: str) -> bool:
 # --- reading ---
 
 
-def entries(value: object, at: Callable[[str], Place]) -> tuple[KnownFailure, ...]:
-    """The entries of ``known_failures``; raises :class:`pytest.UsageError`."""
+def entries(value: object, at: Callable[[str], Place], header: str) -> tuple[KnownFailure, ...]:
+    """The entries of ``known_failures``; raises :class:`pytest.UsageError`. ``header`` is that of a table of
+    them in this file."""
     if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
-        raise mistake(
-            at("known_failures"),
-            "known_failures is no array of tables",
-            "write [[tool.runcoord.known_failures]]",
-        )
+        raise mistake(at("known_failures"), "known_failures is no array of tables", f"write [[{header}]]")
     if len(value) > MAX_KNOWN_FAILURES:
         raise mistake(
             at("known_failures"),

@@ -123,7 +123,8 @@ def _table(path: Path, values: dict[str, Any], text: str) -> ProjectTable:
     if "known_failures" in values:
         from pytest_runcoord.known_failures import entries
 
-        found["known_failures"] = entries(values["known_failures"], at)
+        header = "known_failures" if own else f"{TABLE}.known_failures"
+        found["known_failures"] = entries(values["known_failures"], at, header)
     for key in ("tiers", "required_tiers"):
         found[key] = tuple(each for each in TIERS if each in found.get(key, ()))
     return ProjectTable(place, lines, **found)

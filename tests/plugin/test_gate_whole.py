@@ -308,6 +308,15 @@ def test_the_gate_alone_cannot_be_switched_off(write: Write, run: Run) -> None:
     assert "without its gate a run would be green whatever ran" in result.stderr.str()
 
 
+def test_a_report_that_nobody_would_write_is_an_error_of_use(write: Write, run: Run) -> None:
+    write("a.runcoord.yaml", PASSING)
+    result = run("-p", "no:runcoord-telling", "--runcoord-json=out.json")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert "it writes the report that --runcoord-json asks for" in result.stderr.str()
+    assert not Path("out.json").exists()
+    assert run("-p", "no:runcoord-telling").ret == pytest.ExitCode.OK
+
+
 def test_a_run_that_was_started_below_the_project_is_a_part(
     pytester: pytest.Pytester, write: Write, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

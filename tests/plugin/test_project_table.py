@@ -137,6 +137,10 @@ def test_a_file_of_its_own_has_the_keys_at_the_top(write: Write, run: Run) -> No
     result = run()
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*in runcoord.toml the keys stand at the top, without [[]tool.runcoord[]]*"])
+    write("runcoord.toml", "known_failures = 'all'\n")
+    result = run()
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*runcoord.toml:1: *no array of tables (write [[][[]known_failures[]][]])*"])
 
 
 def test_a_file_of_its_own_that_is_no_toml_is_shown_with_its_line(write: Write, run: Run) -> None:

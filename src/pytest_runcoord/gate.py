@@ -135,8 +135,8 @@ class Gate:
             named = self.config.pluginmanager.register(self.telling, "runcoord-telling")
             if named is None and self.options.json is not None:
                 raise pytest.UsageError(
-                    "-p no:runcoord-telling: it writes the report that --runcoord-json asks for; leave one of "
-                    "them out. Nothing was run."
+                    "-p no:runcoord-telling: it writes the report that --runcoord-json asks for; leave one "
+                    "of them out. Nothing was run."
                 )
         return self.telling
 

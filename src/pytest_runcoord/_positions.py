@@ -6,13 +6,14 @@ Lines and columns count from 1, columns in characters, as editors show them.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
+
+from runcoord.values import value
 
 from ._limits import MAX_KNOWN_SHOWN, MAX_SHOWN_CHARACTERS
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@value
 class Position:
     """A place in a file: its path as the user gave it, line and column counted from 1."""
 

@@ -112,13 +112,14 @@ class _Reader:
             if kind is StreamStartEvent:
                 continue
             # Each time here a document starts: _read_document takes all events up to its end.
-            position = self._position(event)
             if len(documents) == MAX_DOCUMENTS:
                 raise ScenarioFileError(
-                    position, f"the file holds more than {MAX_DOCUMENTS} scenarios", "split the file"
+                    self._position(event),
+                    f"the file holds more than {MAX_DOCUMENTS} scenarios",
+                    "split the file",
                 )
             self.fault = None
-            self._check_directives(event, position)
+            self._check_directives(event)
             root = self._read_document()
             position = Position(self._path, root.line, root.column)
             documents.append(Document(len(documents) + 1, position, root, self.fault))
@@ -263,11 +264,13 @@ class _Reader:
             problem = f"the key {shown(text)} is not text"
             self._refuse(self._position(event), problem, "quote it if it is meant as a name")
 
-    def _check_directives(self, event: DocumentStartEvent, position: Position) -> None:
+    def _check_directives(self, event: DocumentStartEvent) -> None:
         if event.version not in (None, (1, 2)):
-            self._refuse(position, "the file asks for YAML 1.1", "remove the directive: this is YAML 1.2")
+            remedy = "remove the directive: this is YAML 1.2"
+            self._refuse(self._position(event), "the file asks for YAML 1.1", remedy)
         if event.tags:
-            self._refuse(position, "the file declares tags", "remove the directive: scenarios have no tags")
+            remedy = "remove the directive: scenarios have no tags"
+            self._refuse(self._position(event), "the file declares tags", remedy)
 
 
 def _check_brackets(text: str, path: str) -> None:

@@ -176,8 +176,7 @@ class _Run:
             self._world.processes = RealProcessWorld(self._world)
         self._watch = Watch(self._world, watched)
         self._world.observers.append(self._watch.look)
-        for verb, sweep in self._watch.sweepers():
-            self._world.sweep_watchers.setdefault(verb, []).append(sweep)
+        self._world.sweep_watchers.append(self._watch.sweep)
         self._at: Clause | None = None
         if attach is not None:
             attach(self._world)

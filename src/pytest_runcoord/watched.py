@@ -21,8 +21,8 @@ class Watched:
     observers: list[Callable[[], None]]
     unobserved: bool
     """Many steps alike are under way; the invariants look when they are done."""
-    sweep_watchers: dict[str, list[Callable[[Snapshot, Snapshot, int | None], None]]]
-    """By the verb of the sweep."""
+    sweep_watchers: list[Callable[[str, Snapshot, Snapshot, int | None], None]]
+    """They are told the verb of a sweep, what was durable before it and after, and how many rows it wrote."""
     run_step: Callable[[Any], None]
     check: Callable[[Any], None]
     _calls: list[Incarnation]

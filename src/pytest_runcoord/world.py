@@ -97,7 +97,7 @@ class World(Surroundings, Watched):
         self.has_homes = False
         self.real = False
         """Incarnations are processes: a crash kills at once, also in the middle of a call."""
-        self.sweep_watchers = {}
+        self.sweep_watchers = []
         self.run_step = self.check = no_steps
         self._calls: list[Incarnation] = []
         self._ids = 0
@@ -260,8 +260,8 @@ class World(Surroundings, Watched):
         if alone:
             self.observe()  # what the sweep did to whom comes before what it cost
             wrote = None if rows is None or rows_after is None else rows_after - rows
-            for watcher in self.sweep_watchers.get(verb, ()):
-                watcher(before, after, wrote)
+            for watcher in self.sweep_watchers:
+                watcher(verb, before, after, wrote)
         if self.has_homes:
             self.homes.swept(incarnation.owner, verb, args, version)
         return values
@@ -357,8 +357,9 @@ class World(Surroundings, Watched):
         self.changed = True
 
     def _recall(self) -> Snapshot | None:
-        unknown = self.changed if self.announced else self.unobserved  # in a crowd a look costs too much
-        return None if unknown else self.snapshot()
+        if self.announced:
+            return None if self.changed else self.seen
+        return None if self.unobserved else self.snapshot()  # in a crowd a look costs too much
 
     def _look_again(self, unannounced: bool) -> Snapshot:
         self.changed = self.changed or unannounced

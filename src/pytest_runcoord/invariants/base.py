@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from functools import lru_cache
-from typing import ClassVar, TypeAlias
+from typing import ClassVar
 
 from pytest_runcoord.history import Entry
 from pytest_runcoord.looks import MAX_LOOKS, MAX_RUNS_DRAWN, Look
@@ -69,11 +68,6 @@ class Invariant:
         raise Violated(self.id, problem, expected=expected, seen=seen)
 
 
-See: TypeAlias = Callable[[Entry, Snapshot], None]
-Compare: TypeAlias = Callable[[Snapshot, Snapshot], None]
-Sweep: TypeAlias = Callable[[Snapshot, Snapshot, int | None], None]
-
-
 class _Audience:
     """Who of some invariants is asked about what: places in their list."""
 
@@ -85,6 +79,9 @@ class _Audience:
             if (processes or not kind.about_processes) and (homes or not kind.about_homes)
         ]
         self._seers = [place for place in asked if kinds[place].see is not Invariant.see]
+        self.of_verbs: dict[str, list[int]] = {}
+        self.of_kinds: dict[str, list[int]] = {}
+        """Who is asked about entries of a verb, and about those of another kind; found when one is met."""
         comparers = [place for place in asked if kinds[place].compare is not Invariant.compare]
         either = (False, True)
         self.comparers = {
@@ -95,22 +92,28 @@ class _Audience:
         """Who compares, where other runs are stored than before or not, and other events or not."""
         self.settlers = [place for place, kind in enumerate(kinds) if kind.settle is not Invariant.settle]
         self.enders = [place for place, kind in enumerate(kinds) if kind.end is not Invariant.end]
-        self.sweepers = [(verb, place) for place, kind in enumerate(kinds) for verb in kind.sweeps]
+        self.sweepers: dict[str, list[int]] = {}
+        """Who is asked after which verb."""
+        for place, kind in enumerate(kinds):
+            for verb in kind.sweeps:
+                self.sweepers.setdefault(verb, []).append(place)
         self.counts = dict.fromkeys([kind.id for kind in kinds], 0)
         """How often each was exercised, at the beginning; several may have one id."""
-        self._hearers: dict[tuple[str, str], list[int]] = {}
 
-    def hearers(self, kind: str, verb: str) -> list[int]:
-        """Who is asked about entries of a kind; ``verb`` names which where it is one, else it is empty."""
-        known = self._hearers.get((kind, verb))
-        if known is None:
-            known = self._hearers[kind, verb] = [
-                place
-                for place in self._seers
-                if kind in (asked := self._kinds[place]).hears
-                and (not verb or asked.verbs is None or verb in asked.verbs)
-            ]
-        return known
+    def hearers(self, entry: Entry) -> list[int]:
+        """Find who is asked about entries like this one."""
+        verb = entry.what if entry.kind == "verb" else ""
+        found = [
+            place
+            for place in self._seers
+            if entry.kind in (asked := self._kinds[place]).hears
+            and (not verb or asked.verbs is None or verb in asked.verbs)
+        ]
+        if verb:
+            self.of_verbs[verb] = found
+        else:
+            self.of_kinds[entry.kind] = found
+        return found
 
 
 def _compares(kind: type[Invariant], other_runs: bool, other_events: bool) -> bool:
@@ -154,66 +157,46 @@ class Watch:
         """Whom to ask, in a world with processes and homes or in one without."""
         self._processes, self._homes = processes, homes
         self._audience = self._audiences[processes, homes]
-        self._of_verbs: dict[str, list[See]] = {}
-        self._of_kinds: dict[str, list[See]] = {}
-        """Who is asked about entries of a verb, and about those of another kind; found when one is met."""
-        self._comparers: dict[tuple[bool, bool], list[Compare]] = {}
-        """Who compares, where other runs and events are stored; found when that is so."""
-
-    def _hearing(self, entry: Entry) -> list[See]:
-        """Find who is asked about entries like this one."""
-        verb = entry.what if entry.kind == "verb" else ""
-        found: list[See] = [self.invariants[place].see for place in self._audience.hearers(entry.kind, verb)]
-        if verb:
-            self._of_verbs[verb] = found
-        else:
-            self._of_kinds[entry.kind] = found
-        return found
 
     def look(self) -> None:
         """Feed what ended since the last look. Raises :class:`Violated`."""
-        completed = self._world.history.completed
-        after = self._world.snapshot()
-        if after is self._last and self._fed == len(completed):
+        world = self._world
+        after = world.snapshot()
+        if after is self._last and self._fed == len(world.history.completed):
             return
         before, self._last = self._last, after
         if after is not before and len(after.runs) <= MAX_RUNS_DRAWN and len(self._looks) < MAX_LOOKS:
-            world = self._world
             self._looks.append(Look(len(world.history.entries), world.clock.boot_id(), after))
-        processes, homes = self._world.processes.used, self._world.has_homes
+        processes, homes = world.processes.used, world.has_homes
         if processes is not self._processes or homes is not self._homes:
             self._choose(processes, homes)
-        announced, self._world.announced = self._world.announced, True  # all are shown what was looked at now
+        announced, world.announced = world.announced, True  # all are shown what was looked at now
         try:
             self._feed(before, after)
         finally:
-            self._world.announced = announced
+            world.announced = announced
 
     def _feed(self, before: Snapshot, after: Snapshot) -> None:
         """Tell the invariants what ended, and what is stored that was not."""
-        completed, of_verbs, of_kinds = self._world.history.completed, self._of_verbs, self._of_kinds
+        invariants, audience = self.invariants, self._audience
+        completed, of_verbs, of_kinds = self._world.history.completed, audience.of_verbs, audience.of_kinds
         while self._fed < len(completed):  # not only once: one who sees something may make an entry
             for entry in completed[self._fed :]:
                 self._fed += 1
                 kind = entry.kind
                 hearers = of_verbs.get(entry.what) if kind == "verb" else of_kinds.get(kind)
                 if hearers is None:
-                    hearers = self._hearing(entry)
-                for see in hearers:
-                    see(entry, before)
+                    hearers = audience.hearers(entry)
+                for place in hearers:
+                    invariants[place].see(entry, before)
         if after is not before:
-            others = after.runs != before.runs, after.events != before.events
-            comparers = self._comparers.get(others)
-            if comparers is None:
-                places = self._audience.comparers[others]
-                comparers = self._comparers[others] = [self.invariants[place].compare for place in places]
-            for compare in comparers:
-                compare(before, after)
+            for place in audience.comparers[after.runs != before.runs, after.events != before.events]:
+                invariants[place].compare(before, after)
 
-    def sweepers(self) -> Iterator[tuple[str, Sweep]]:
-        """Who is asked after which verb."""
-        for verb, place in self._audience.sweepers:
-            yield verb, self.invariants[place].sweep
+    def sweep(self, verb: str, before: Snapshot, after: Snapshot, rows: int | None) -> None:
+        """Ask who is asked after this verb; see :meth:`Invariant.sweep`."""
+        for place in self._audience.sweepers.get(verb, ()):
+            self.invariants[place].sweep(before, after, rows)
 
     def settle(self) -> None:
         """Tell those who asked for it that the last step is done."""

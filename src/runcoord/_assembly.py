@@ -30,10 +30,8 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Self
 
-    from runcoord._cleaning import Cleaner
     from runcoord._importer import Importer
-    from runcoord._probing import Probes
-    from runcoord._recoverer import Recoverer, SweepReport
+    from runcoord._recoverer import Recoverer, Recovery, SweepReport
     from runcoord._supervisor.running import Supervisor
 
 SQLITE_SCHEME = "sqlite:///"
@@ -75,6 +73,7 @@ class Coordinator(RunVerbs, Commands, Folders):
         self.maintenance = Maintenance(self._outbox, clock, settings.sweep, self._recoverer)
         self.on_event = self.maintenance.deliver_soon
         self._ticker: Ticker | None = None
+        self._recovery: Recovery | None = None
 
     # --- recovering and delivering ---
 
@@ -165,28 +164,13 @@ class Coordinator(RunVerbs, Commands, Folders):
         bounded = self._ports.bounded or ThreadBounded(limits.MAX_STUCK_HOMES)
         return Importer(self.store, self.clock, self._open_homes, bounded)
 
-    @functools.cached_property
-    def _probes(self) -> Probes:
-        """With threads of their own: looks that do not return must not use up what heartbeats need."""
-        from runcoord._probing import Probes
-
-        return Probes(self.table, self._ports.bounded or ThreadBounded(limits.MAX_STUCK_PROBES))
-
     def _recoverer(self, *, by_timer: bool) -> Recoverer:
-        """What sweeps: a timer leaves runs that are worked on here to their holders, for a moment."""
-        from runcoord._deaths import Deaths
-        from runcoord._recoverer import Recoverer
+        if self._recovery is None:
+            from runcoord._recoverer import Recovery
 
-        deaths = Deaths(self, self._probes)
-        held = self._executor.holds if by_timer else None
-        return Recoverer(self, self._outbox, deaths, self._cleaner, lambda: self._importer, held)
-
-    def _cleaner(self) -> Cleaner:
-        """For when the first run left processes behind; most programs never do."""
-        from runcoord._cleaning import Cleaner
-        from runcoord._ending_trees import Trees
-
-        return Cleaner(self, self._probes, Trees(self._probes, self.clock, self._sleeper))
+            probing = self._ports.bounded or ThreadBounded(limits.MAX_STUCK_PROBES)
+            self._recovery = Recovery(self, self._outbox, probing, self._sleeper, lambda: self._importer)
+        return self._recovery.recoverer(self._executor.holds if by_timer else None)
 
     # --- closing ---
 

@@ -25,7 +25,8 @@ from runcoord._core.values import field, record
 from runcoord._deaths import ROW_ERRORS, Deaths, Freed, Vitality
 from runcoord._log import ERROR, Log, say
 from runcoord._outbox import DrainReport, Outbox
-from runcoord.ports import BadRow, Change, Owner
+from runcoord._probing import Probes
+from runcoord.ports import BadRow, Bounded, Change, Owner, Sleeper
 
 if TYPE_CHECKING:
     from runcoord._cleaning import Cleaned, Cleaner
@@ -84,7 +85,8 @@ class Recoverer:
     """Sweeps one store on behalf of one owner.
 
     ``held_here`` says what this process is working on; such a run is left to its holder for a moment. For
-    timers: after a suspend they wake together with the heartbeats, and nobody is to lose a run to himself.
+    timers: after a suspend they wake together with the heartbeats, and nobody is to lose a run to himself. By
+    hand nothing is left to anybody: ``None``.
     """
 
     def __init__(
@@ -282,6 +284,34 @@ class Recoverer:
                     tx.remove_runless(told)
             report.pruned += len(old)
             report.pruned_summaries += len(told)
+
+
+class Recovery:
+    """What one coordinator recovers with. It looks at processes through ``probing``, with threads of its own:
+    looks that do not return must not use up what heartbeats need."""
+
+    def __init__(
+        self,
+        verbs: RunVerbs,
+        outbox: Outbox,
+        probing: Bounded,
+        sleeper: Sleeper,
+        importer: Callable[[], Importer],
+    ) -> None:
+        self._verbs, self._outbox, self._sleeper, self._importer = verbs, outbox, sleeper, importer
+        self._probes = Probes(verbs.table, probing)
+
+    def recoverer(self, held_here: Callable[[str], bool] | None) -> Recoverer:
+        deaths = Deaths(self._verbs, self._probes)
+        return Recoverer(self._verbs, self._outbox, deaths, self._cleaner, self._importer, held_here)
+
+    def _cleaner(self) -> Cleaner:
+        """Loaded when the first run left processes behind; most programs never do."""
+        from runcoord._cleaning import Cleaner
+        from runcoord._ending_trees import Trees
+
+        trees = Trees(self._probes, self._verbs.clock, self._sleeper)
+        return Cleaner(self._verbs, self._probes, trees)
 
 
 def _note_bad(report: SweepReport, bad: list[BadRow]) -> None:

@@ -49,7 +49,7 @@ class MemoryData:
                 "the store is locked by this very thread, through another opener",
                 remedy="End the one transaction or view before the other begins.",
             )
-        if not self._lock.acquire(True, LOCK_WAIT_SECONDS):
+        if not (self._lock.acquire(False) or self._lock.acquire(True, LOCK_WAIT_SECONDS)):
             raise StoreLocked(
                 f"the store is locked by another thread for {LOCK_WAIT_SECONDS:g} s", remedy="Try again."
             )

@@ -7,7 +7,7 @@ from typing import Any
 
 from pytest_runcoord.subject import EventSeen, RefusedSeen, RunSeen, Snapshot
 from runcoord import BadRow, Event, Run
-from runcoord.ports import Audit, RefusedFolder, Store, Teardown, View
+from runcoord.ports import Audit, Store, Teardown, View
 from runcoord.ports import Snapshot as GitSnapshot
 from runcoord.values import replace
 
@@ -26,11 +26,15 @@ class Onlooker:
 
     def look(self, rows_written: int | None) -> Snapshot:
         """What is durable now."""
+        runs: dict[str, RunSeen] = {}
+        events: dict[str, EventSeen] = {}
         bad: list[BadRow] = []
         with self._store.view("snapshot") as view:
-            runs = {run.run_id: self._run(run, view, bad) for run in _all_runs(view, bad)}
+            for run in _all_runs(view, bad):
+                runs[run.run_id] = self._run(run, view, bad)
             refused = _all_refused(view, bad)
-            events = {event.event_id: self._event(event) for event in _all_events(view, bad)}
+            for event in _all_events(view, bad):
+                events[event.event_id] = self._event(event)
         return Snapshot(runs, events, rows_written, tuple(bad), refused)
 
     def close(self) -> None:
@@ -82,12 +86,12 @@ def _all_events(view: View, bad: list[BadRow]) -> list[Event]:
 
 
 def _all_refused(view: View, bad: list[BadRow]) -> tuple[RefusedSeen, ...]:
-    found: list[RefusedFolder] = []
+    seen: list[RefusedSeen] = []
     after = ("", "")
     while page := view.refused_folders(after=after, limit=PAGE, bad=bad):
-        found += page
+        seen += [RefusedSeen(each.root, each.name, each.kind, each.reason) for each in page]
         after = page[-1].root, page[-1].name
-    return tuple(RefusedSeen(each.root, each.name, each.kind, each.reason) for each in found)
+    return tuple(seen)
 
 
 def _source_seen(run: Run) -> dict[str, Any] | None:

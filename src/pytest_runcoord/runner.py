@@ -35,6 +35,8 @@ from pytest_runcoord.world_errors import CannotBeReal, FailedMeanwhile, SubjectF
 MEMORY_DISK = Path("/dev/shm")
 """Where scenarios keep their files if it is there: a process that dies loses nothing of it, which is the
 durability that scenarios are about, and nobody waits for a disk."""
+NAME_BYTES = 8
+"""Random bytes in the name of a scenario's directory: nobody meets one that is there, or guesses it."""
 
 _now = time.perf_counter
 """Bound at import: a frozen clock of the code under test never measures the harness."""
@@ -78,7 +80,7 @@ def run_variant(
         result.verdict, result.missing = Verdict.SKIPPED, missing
         result.skipped = f"{subject.name} lacks {', '.join(missing)}"
         return result
-    directory = Path(tempfile.mkdtemp(prefix="runcoord-", dir=_scratch()))
+    directory = _new_directory()
     try:
         with collected_at_the_end():
             _Run(scenario, subject, directory, result, attach, over, watched).run()
@@ -142,10 +144,17 @@ def _reference(choices: dict[str, str]) -> Subject:
     return RealReference()
 
 
+def _new_directory() -> Path:
+    """An empty one, for nobody else to look into."""
+    path = (_scratch() or Path(tempfile.gettempdir())) / f"runcoord-{os.urandom(NAME_BYTES).hex()}"
+    path.mkdir(mode=0o700)
+    return path
+
+
 @cache
-def _scratch() -> str | None:
+def _scratch() -> Path | None:
     usable = MEMORY_DISK.is_dir() and os.access(MEMORY_DISK, os.W_OK)
-    return str(MEMORY_DISK) if usable else None
+    return MEMORY_DISK if usable else None
 
 
 class _Run:

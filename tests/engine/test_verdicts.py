@@ -269,7 +269,7 @@ def test_the_history_of_a_failure_has_every_clock() -> None:
 
 
 def test_nothing_is_left_behind_after_a_scenario(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runner, "_scratch", lambda: str(tmp_path))
+    monkeypatch.setattr(runner, "_scratch", lambda: tmp_path)
     before = (threading.active_count(), os.environ.get("TZ"))
     result = run("""
         steps:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from pytest_runcoord.moments import HOMES
+from pytest_runcoord.probed_ports import Crashed
 from pytest_runcoord.scenario import Step
 from pytest_runcoord.subject import Answer, Timer
 from runcoord.ports import Counters
@@ -88,6 +89,20 @@ class Incarnation:
     def owner_id(self) -> str:
         """Unique to this start, as owner ids must be."""
         return f"{self.owner}#{self.number}"
+
+    def ask(self, verb: str, args: Mapping[str, Any], given: str, keep: str) -> dict[str, Any]:
+        """What its process answers, as :meth:`Process.call`. Raises :class:`Crashed` if it died meanwhile:
+        the dead say nothing, whatever caught their death, as ``except BaseException`` does."""
+        assert self.process is not None
+        try:
+            values = self.process.call(verb, args, given, keep)
+        except Exception as error:
+            if self.life is Life.CRASHED:
+                raise Crashed(self.owner_id) from error
+            raise
+        if self.life is Life.CRASHED:
+            raise Crashed(self.owner_id)
+        return values
 
     def how_it_goes_on(self) -> str:
         """What a scenario writes above a step of an owner that does not run now."""

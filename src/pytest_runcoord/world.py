@@ -194,14 +194,13 @@ class World(Surroundings, Watched):
         **said: Any,
     ) -> dict[str, Any]:
         """Ask an incarnation for a verb and record what came of it. ``said`` goes into the history."""
-        assert incarnation.process is not None
         known = self.changes.known()
         told = {"start": incarnation.number, **said}
         entry = self.history.enter("verb", incarnation.owner, verb, "", told)
         status = "failed"
         self._calls.append(incarnation)
         try:
-            values = incarnation.process.call(verb, args, given, keep)
+            values = incarnation.ask(verb, args, given, keep)
         except Crashed:
             status = "crashed"
             raise
@@ -293,10 +292,13 @@ class World(Surroundings, Watched):
             timed.timer.tick()
         except Crashed:
             pass
-        except SubjectFault:
-            raise
         except Exception as error:
-            raise SubjectFault(f"the timer {timed.name!r} of {incarnation.owner}", error) from error
+            if incarnation.life is Life.CRASHED:
+                pass  # the dead say nothing, whatever caught their death
+            elif isinstance(error, SubjectFault):
+                raise
+            else:
+                raise SubjectFault(f"the timer {timed.name!r} of {incarnation.owner}", error) from error
         finally:
             self._calls.pop()
             if incarnation.life is Life.CRASHED and not self._in_call(incarnation):

@@ -5,9 +5,15 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
+from engine.running import compiled
+from pytest_runcoord.runner import run_variant
+from pytest_runcoord.scenario import variants
+from pytest_runcoord.verdict import Verdict
+from pytest_runcoord.world import World
 from subjects.toy import ToySession, ToySubject
 from subjects.trying import LINES, broken, fault_of, raising, tried
 
@@ -55,6 +61,92 @@ def test_a_loop_that_catches_its_end_again_and_again_is_ended_where_it_handles_i
     assert failure.problem == "the subject toy: claim did not return within 0.1 s of real time"
     assert tries < 10
     assert sys.gettrace() is traced
+
+
+def catches(then: Callable[[], str]) -> ToySubject:
+    """The toy, whose worker goes on when it dies right after its claim is stored."""
+
+    class Session(ToySession):
+        def claim(self, run: str, lease: float = 90.0) -> Any:
+            job = super().claim(run, lease)
+            try:
+                self.world.probe.reach("after-commit")
+            except BaseException:  # noqa: BLE001  as it says
+                return then()
+            return job
+
+    class Subject(ToySubject):
+        session = Session
+        promises = (*ToySubject.promises, "moments")
+        moments = ("after-commit",)
+
+    return Subject()
+
+
+@pytest.mark.parametrize(
+    "then", [lambda: "no job, and nobody hears of it", raising(OSError("lost")), raising(SystemExit(1))]
+)
+def test_a_worker_that_catches_its_own_death_says_nothing_of_it(then: Callable[[], str]) -> None:
+    scenario = compiled(
+        """
+        steps:
+          - open: w1
+          - submit: {run: r1}
+          - claim: {run: r1, by: w1, crash_at: after-commit}
+          - open: w2
+          - claim: {run: r1, by: w2, refused: lease-held}
+        heal: none
+        """
+    )
+    [variant] = variants(scenario)
+    worlds: list[World] = []
+    result = run_variant(scenario, variant, subject=catches(then), attach=worlds.append)
+    assert result.verdict is Verdict.PASSED, result.failure
+    [first, second] = [each for each in worlds[0].history.entries if each.what == "claim"]
+    assert (first.status, second.status) == ("crashed", "refused")
+    assert "run" not in first.data
+
+
+@pytest.mark.parametrize("then", [lambda: "", raising(OSError("lost")), raising(SystemExit(1))])
+def test_a_timer_that_catches_the_death_of_its_worker_says_nothing_of_it(then: Callable[[], str]) -> None:
+    beats: list[str] = []
+
+    class Beat:
+        def __init__(self, session: ToySession) -> None:
+            self.session = session
+
+        def next_due(self) -> float:
+            return self.session.world.clock.boottime() + 10.0
+
+        def tick(self) -> None:
+            try:
+                self.session.world.probe.reach("after-commit")
+            except BaseException:  # noqa: BLE001  as it says
+                beats.append("caught")
+                then()
+
+    class Session(ToySession):
+        def timers(self) -> list[tuple[str, Any]]:
+            return [("beat", Beat(self))]
+
+    class Subject(ToySubject):
+        session = Session
+        promises = (*ToySubject.promises, "moments", "announces-writes")
+        moments = ("after-commit",)
+
+    body = """
+        steps:
+          - open: w1
+          - during:
+              step: {advance: 11s}
+              at: after-commit
+              do: [{crash: w1}]
+          - open: w2
+        heal: none
+        """
+    result = tried(body, Subject())
+    assert result.verdict is Verdict.PASSED, result.failure
+    assert beats == ["caught"]
 
 
 class Wrapped(Exception):

@@ -28,7 +28,10 @@ class Mark(Protocol):
 
 
 class Placed:
-    """Where a value stands, and where its key does; without a key both are the same place."""
+    """Where a value stands, and where its key does; without a key both are the same place.
+
+    None has a constructor: whoever reads sets all fields, at half the price for every value of every file.
+    """
 
     __slots__ = ("key_mark", "mark")
 
@@ -57,11 +60,8 @@ class ScalarNode(Placed):
 
     __slots__ = ("value", "written")
 
-    def __init__(self, value: Plain, written: str, mark: Mark, key_mark: Mark | None = None) -> None:
-        self.value = value
-        self.written = written
-        self.mark = mark
-        self.key_mark = key_mark
+    value: Plain
+    written: str
 
 
 class ListNode(Placed):
@@ -69,10 +69,7 @@ class ListNode(Placed):
 
     __slots__ = ("items",)
 
-    def __init__(self, mark: Mark, key_mark: Mark | None = None) -> None:
-        self.items: list[Node] = []
-        self.mark = mark
-        self.key_mark = key_mark
+    items: list[Node]
 
 
 class MappingNode(Placed):
@@ -80,15 +77,14 @@ class MappingNode(Placed):
 
     __slots__ = ("entries",)
 
-    def __init__(self, mark: Mark, key_mark: Mark | None = None) -> None:
-        self.entries: dict[str, Node] = {}
-        self.mark = mark
-        self.key_mark = key_mark
+    entries: dict[str, Node]
 
     def key_node(self, key: str) -> ScalarNode:
         """A key as a value of its own, to be read by a kind."""
-        entry = self.entries[key]
-        return ScalarNode(key, key, entry.key_mark or entry.mark)
+        entry, node = self.entries[key], ScalarNode()
+        node.value = node.written = key
+        node.mark, node.key_mark = entry.key_mark or entry.mark, None
+        return node
 
 
 def key_places(entries: dict[str, Node]) -> tuple[int, ...]:

@@ -139,39 +139,46 @@ class _Reader:
             raise self._too_many(event)
         if self._marks or kind is AliasEvent:
             self._check_marks(event)
-        if kind is ScalarEvent:
-            value = text = event.value
-            if event.implicit[0] and (not text or text[0] in MAY_BE_MORE):
-                value = self._resolved(event)
-            return ScalarNode(value, text, event.start_mark, key_mark)
-        if kind is AliasEvent:
-            return ScalarNode(None, f"*{event.anchor}", event.start_mark, key_mark)
+        if kind is ScalarEvent or kind is AliasEvent:
+            node = ScalarNode()
+            if kind is AliasEvent:
+                node.value, node.written = None, f"*{event.anchor}"
+            else:
+                node.value = node.written = text = event.value
+                if event.implicit[0] and (not text or text[0] in MAY_BE_MORE):
+                    node.value = self._resolved(event)
+            node.mark, node.key_mark = event.start_mark, key_mark
+            return node
         if len(self.open) == MAX_NESTING:
             raise too_deep(self._position(event))
         if kind is MappingStartEvent:
-            mapping = MappingNode(event.start_mark, key_mark)
+            mapping = MappingNode()
+            mapping.mark, mapping.key_mark = event.start_mark, key_mark
             self.open.append(mapping)
-            self._read_entries(mapping.entries)
+            self._read_entries(mapping)
             self.open.pop()
             return mapping
-        found = ListNode(event.start_mark, key_mark)
+        found = ListNode()
+        found.mark, found.key_mark = event.start_mark, key_mark
         self.open.append(found)
-        self._read_items(found.items)
+        self._read_items(found)
         self.open.pop()
         return found
 
-    def _read_items(self, items: list[Node]) -> None:
+    def _read_items(self, found: ListNode) -> None:
         next_event = self._next
+        items = found.items = []
         event = next_event()
         while type(event) is not SequenceEndEvent:
             items.append(self._value(event, None))
             event = next_event()
         self._left -= 1
 
-    def _read_entries(self, entries: dict[str, Node]) -> None:
+    def _read_entries(self, found: MappingNode) -> None:
         # With what _value does for a scalar written out: most keys have one, and this runs for every key of
         # every file at each collection.
         next_event, marks = self._next, self._marks
+        entries = found.entries = {}
         while True:
             event = next_event()
             kind = type(event)
@@ -196,10 +203,12 @@ class _Reader:
             left = self._left = self._left - 2
             if left <= 0:
                 raise self._too_many(event)
-            value = text = event.value
+            node = entries[key] = ScalarNode()
+            node.value = node.written = text = event.value
             if event.implicit[0] and (not text or text[0] in MAY_BE_MORE):
-                value = self._resolved(event)
-            entries[key] = ScalarNode(value, text, event.start_mark, mark)
+                node.value = self._resolved(event)
+            node.mark = event.start_mark
+            node.key_mark = mark
 
     def _odd_key(self, event: Any) -> str:
         """Refuses a key that is no scalar, and reads over it."""

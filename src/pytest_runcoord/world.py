@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -46,7 +45,7 @@ from pytest_runcoord.world_errors import (
 from pytest_runcoord.world_plan import WorldPlan
 from pytest_runcoord.world_ports import subject_world
 from runcoord.errors import Happened, RuncoordError
-from runcoord.ports import Counters, Instant
+from runcoord.ports import Counters
 from runcoord.testing import ManualClock
 
 _rows = attrgetter("rows_written")
@@ -60,6 +59,8 @@ class World(Surroundings, Watched):
         self.directory = directory
         self.plan = plan
         self.clock = ManualClock()
+        self.instant = self.clock.now
+        """What the clocks show now, as deadlines are read."""
         self.time = Timekeeper(self.clock, self._timers, self._fire)
         self.history = History(self.clock)
         self.processes = ProcessWorld(self)
@@ -171,15 +172,14 @@ class World(Surroundings, Watched):
     def end(self) -> None:
         """The scenario is over: let go of everything."""
         self.time.release_hanging()
-        with ExitStack() as last:  # each of these is done, whatever another one raises; the last one first
-            last.callback(self.subject.finish, self._onlooker or subject_world(self, None))
-            for cleanup in self.cleanups:
-                last.callback(cleanup)
-            last.callback(self.processes.end)
-            for incarnation in reversed(self.incarnations):
-                if incarnation.life in RUNNING and incarnation.process is not None:
-                    incarnation.life = Life.CLOSED
-                    last.callback(incarnation.process.kill)
+        onlooker = self._onlooker or subject_world(self, None)
+        last: list[Callable[[], None]] = []
+        for incarnation in self.incarnations:
+            if incarnation.life in RUNNING and incarnation.process is not None:
+                incarnation.life = Life.CLOSED
+                last.append(incarnation.process.kill)
+        last += [self.processes.end, *reversed(self.cleanups), lambda: self.subject.finish(onlooker)]
+        _do_all(iter(last))
 
     # --- verbs ---
 
@@ -274,9 +274,6 @@ class World(Surroundings, Watched):
         return self.processes.within_sight(dead, prover)
 
     # --- time ---
-
-    def instant(self) -> Instant:
-        return self.clock.now()
 
     def _timers(self) -> Iterator[Timed]:
         for incarnation in self.incarnations:
@@ -373,6 +370,16 @@ class World(Surroundings, Watched):
             return None
         total: int = sum(map(_rows, self._counters.values()))
         return total
+
+
+def _do_all(acts: Iterator[Callable[[], None]]) -> None:
+    """Do each of these, whatever another one raises. An ExitStack takes as long as the acts themselves."""
+    for act in acts:
+        try:
+            act()
+        except BaseException:
+            _do_all(acts)
+            raise
 
 
 def _local_process(world: World, incarnation: Incarnation) -> Process:

@@ -7,6 +7,7 @@ nobody can say what is missing.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -254,7 +255,7 @@ def _unread(config: pytest.Config, options: Options, tally: Tally, found: Judgem
         return
     from pytest_runcoord.unread_tables import unread_table
 
-    files = {config.rootpath / node.partition("::")[0] for node in tally.variants}
+    files = [config.rootpath / each for each in {node.partition("::")[0] for node in tally.variants}]
     suite = options.suite
     own = [each for each in files if suite is None or not each.resolve().is_relative_to(suite)]
     if place := unread_table(config, own):
@@ -270,8 +271,9 @@ def _unread(config: pytest.Config, options: Options, tally: Tally, found: Judgem
 
 
 def _invariants(options: Options, tally: Tally, found: Judgement) -> None:
-    exercised = tally.exercised()
-    for name in options.table.required_invariants:
+    required = options.table.required_invariants
+    exercised = tally.exercised() if required else Counter[str]()
+    for name in required:
         if exercised[name]:
             continue
         why = (

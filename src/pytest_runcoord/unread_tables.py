@@ -22,7 +22,7 @@ TOP = ".git"
 
 def unread_table(config: pytest.Config, files: Iterable[Path]) -> Place | None:
     """Where the nearest table stands that was not read, for a run that read none."""
-    directories = {config.rootpath.resolve(), *(file.parent.resolve() for file in files)}
+    directories = {each.resolve() for each in (config.rootpath, *{file.parent for file in files})}
     seen: set[Path] = set()
     for directory in sorted(directories):
         for each in (directory, *directory.parents):

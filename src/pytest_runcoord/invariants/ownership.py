@@ -126,22 +126,26 @@ class LiveLeaseKept(Invariant):
 
     def compare(self, before: Snapshot, after: Snapshot) -> None:
         now = self.world.instant()
-        for run_id, was in before.runs.items():
-            seen = after.runs.get(run_id)
-            if seen is None or seen is was or was.lease is None:
-                continue
-            if seen.owner in ("", was.owner) and not self._ended_by_another(was, seen):
-                continue
-            end = self._ends.get(run_id, was.lease)
-            if not passed(end, now) and not self.world.provably_dead(was.owner, seen.owner):
-                self.fail(
-                    f"the live lease of {was.owner} on {run_id} was taken",
-                    expected=f"nobody acquires it for another {seconds_left(end, now):.1f} s",
-                    seen=f"{seen.owner} has it as {seen.state} at epoch {seen.epoch}",
-                )
         for run_id, seen in after.runs.items():
-            if seen.lease is not None and seen is not before.runs.get(run_id):
+            was = before.runs.get(run_id)
+            if seen is was:
+                continue
+            if was is not None:
+                self._require_end(run_id, was, seen, now)
+            if seen.lease is not None:
                 self._anchor(run_id, seen.lease, now)
+
+    def _require_end(self, run_id: str, was: RunSeen, seen: RunSeen, now: Instant) -> None:
+        """Another has a run than before: its lease had ended, or its holder is dead."""
+        if was.lease is None or (seen.owner in ("", was.owner) and not self._ended_by_another(was, seen)):
+            return
+        end = self._ends.get(run_id, was.lease)
+        if not passed(end, now) and not self.world.provably_dead(was.owner, seen.owner):
+            self.fail(
+                f"the live lease of {was.owner} on {run_id} was taken",
+                expected=f"nobody acquires it for another {seconds_left(end, now):.1f} s",
+                seen=f"{seen.owner} has it as {seen.state} at epoch {seen.epoch}",
+            )
 
     def _anchor(self, run_id: str, lease: Deadline, now: Instant) -> None:
         known = self._ends.get(run_id)

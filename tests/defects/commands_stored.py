@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from defects.catalogue import Defect
-from runcoord import _assembly, _coordinator, _lookups, _recoverer
+from runcoord import _coordinator, _lookups, _recoverer
 from runcoord._core import limits
 from runcoord._core.model import Run
 from runcoord._deaths import Freed
 from runcoord._recoverer import Recoverer, SweepReport
-from runcoord._stores import statements
+from runcoord._stores import sqlite, statements
 from runcoord._stores.writing import SqliteTransaction
 from runcoord.errors import UnknownRun
 from runcoord.ports import BadRow, Change, Transaction
@@ -21,7 +21,7 @@ from runcoord.testing import MemoryStore
 
 
 def _the_default_is_in_memory(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(_assembly, "open_sqlite", lambda *place, **ports: MemoryStore())
+    patch.setattr(sqlite, "open_sqlite", lambda *place, **ports: MemoryStore())
 
 
 def _events_are_in_memory(patch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,6 @@ import pytest
 
 from defects.catalogue import Defect
 from runcoord import Coordinator, SweepReport
-from runcoord import _assembly as assembly
 from runcoord import _recoverer as recoverer
 from runcoord._core import decide as rules
 from runcoord._core import requests as ask
@@ -21,6 +20,7 @@ from runcoord._maintenance import Maintenance
 from runcoord._outbox import DrainReport, Outbox
 from runcoord._recoverer import Recoverer
 from runcoord._sender import Answered, Sender
+from runcoord._stores import sqlite
 from runcoord._stores.reading import SqliteView
 from runcoord._stores.sqlite import open_sqlite
 from runcoord.ports import Change
@@ -119,7 +119,7 @@ def _opening(statement: str) -> Any:
             connection.close()
             return store
 
-        patch.setattr(assembly, "open_sqlite", repairing)
+        patch.setattr(sqlite, "open_sqlite", repairing)
 
     return breaks
 

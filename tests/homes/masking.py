@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -20,5 +21,7 @@ def without_held_directories() -> Iterator[None]:
             patch.delattr(system, flag)
         for functions in ("supports_dir_fd", "supports_fd", "supports_follow_symlinks"):
             patch.setattr(system, functions, set())
+        # Asked when shutil was loaded; since Python 3.13 it would miss the flags while it removes a tree.
+        patch.setattr(shutil, "_use_fd_functions", False)
         assert unable_to_hold()
         yield

@@ -28,8 +28,10 @@ class Here(HomesContract):
         super().setup_method()
 
     def teardown_method(self) -> None:
-        super().teardown_method()
-        self.around.close()
+        try:
+            super().teardown_method()
+        finally:
+            self.around.close()
 
     def enter(self) -> None:
         """Become another system."""

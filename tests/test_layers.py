@@ -106,8 +106,8 @@ PURE = frozenset(
 #: ``runcoord.testing`` belongs to the extra ``pytest``.
 BASE_DEPENDENCIES = frozenset({"click", "psutil", "rich", "yaml"})
 
-#: Modules of the standard library that the oldest supported Python does not have; their absence is expected.
-OF_NEWER_PYTHON = frozenset({"_sha2"})
+#: Modules of the standard library that not every supported Python has; the absence of one is expected.
+OF_SOME_PYTHONS = frozenset({"_sha2", "_sha256"})
 
 #: What the modules that pytest loads at start may import outside of functions: pytest, and standard library
 #: modules that pytest itself has loaded by then.
@@ -222,7 +222,7 @@ def beyond_the_public(tree: Tree) -> list[str]:
 
 
 def beyond_the_base_install(tree: Tree) -> list[str]:
-    allowed = sys.stdlib_module_names | OF_NEWER_PYTHON | BASE_DEPENDENCIES | {"runcoord"}
+    allowed = sys.stdlib_module_names | OF_SOME_PYTHONS | BASE_DEPENDENCIES | {"runcoord"}
     return [
         f"{each}: a plain install of runcoord does not have it"
         for each in tree.imports

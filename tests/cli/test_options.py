@@ -190,7 +190,7 @@ def test_starting_true_loads_few_modules_and_builds_no_dataclass(garden: Garden)
     )
     modules, ours, values, used, *dataclasses = done.stderr.split()
     assert dataclasses == []
-    assert int(modules) <= 220
+    assert int(modules) <= 225  # with those of the standard library, which differ by version
     assert 50 < int(ours) <= 115
     assert 0 < int(used) <= 64 < int(values)
 

@@ -26,6 +26,10 @@ THREAD_SECONDS = 1.0
 """Real time that threads of a scenario get to notice its end."""
 CHILD_SECONDS = 5.0
 """Real time in which a child that was killed must be gone."""
+EXECUTE_SECONDS = 0.5
+"""Real time that a child that was just started gets to have a command line."""
+LOOK_SECONDS = 0.01
+"""Real time between two looks at it."""
 MAX_NAMED = 5
 """Threads, processes or variables that a message names; the others are counted."""
 COMMAND_CHARACTERS = 60
@@ -219,11 +223,17 @@ def _state(pid: int) -> tuple[str, int]:
 
 
 def _command(pid: int) -> str:
-    try:
-        raw = Path(f"/proc/{pid}/cmdline").read_bytes()
-    except OSError:
-        return "?"
-    return raw.replace(b"\0", b" ").decode("utf-8", "replace").strip() or "?"
+    """Its command line. A process that is about to execute has none for a moment."""
+    end = RealTime.now() + EXECUTE_SECONDS
+    while True:
+        try:
+            raw = Path(f"/proc/{pid}/cmdline").read_bytes()
+        except OSError:
+            return "?"
+        said = raw.replace(b"\0", b" ").decode("utf-8", "replace").strip()
+        if said or RealTime.now() >= end:
+            return said or "?"
+        select.select([], [], [], LOOK_SECONDS)
 
 
 def _short(text: str) -> str:

@@ -102,5 +102,5 @@ def error_class(code: str) -> str:
 
     for kind in vars(errors).values():
         if isinstance(kind, type) and getattr(kind, "code", None) == code and kind.__doc__:
-            return kind.__doc__.strip().split("\n\n")[0].replace("\n    ", " ")
+            return " ".join(kind.__doc__.split("\n\n")[0].split())
     return code

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
+from ._faults import Faults
 from ._forms import Clause, Expectation, Step
 from ._limits import MAX_EXPECTATIONS
 from ._nodes import ListNode, MappingNode, Mark, Node, ScalarNode, key_places
@@ -35,8 +36,9 @@ class Compiler:
         """One entry of ``expect``."""
         return self._entry(Expectation, node, self.registry.expectations, "expectation")
 
-    def expectations(self, node: Node) -> tuple[Expectation, ...]:
-        """A list of expectations that are to hold at one moment, and so must not contradict each other."""
+    def expectations(self, node: Node, faults: Faults | None = None) -> tuple[Expectation, ...]:
+        """A list of expectations that are to hold at one moment, and so must not contradict each other. With
+        ``faults`` each that is wrong is noted there."""
         scope = self.scope
         if type(node) is not ListNode:
             raise scope.misfit(
@@ -48,7 +50,12 @@ class Compiler:
             raise scope.wrong(
                 node, f"the scenario has more than {MAX_EXPECTATIONS} expectations", "split the scenario"
             )
-        expectations = tuple([self.expectation(each) for each in node.items])
+        if faults is None:
+            expectations = tuple([self.expectation(each) for each in node.items])
+        else:
+            expectations = tuple([faults.tried(self.expectation, each) for each in node.items])
+            if faults.any:
+                return ()
         check_agreement(expectations, scope)
         return expectations
 
@@ -117,23 +124,25 @@ class Compiler:
         entries = body.entries
         excused = self._excused(word, entries) if word.options and "refused" in entries else NOTHING
         scope.excused, outer = excused, scope.excused
-        seen = 0
-        for argument in word.arguments:  # most of them are not stated
-            name = argument.name
-            if name in entries:
-                entry = entries[name]
-                args[name] = argument.kind.parse(entry, scope)
-                if argument.needs:
-                    scope.need_stated(argument.needed(args[name]), entry)
-                seen += 1
-            elif argument.required:
-                self._check_keys(word, entries)
-                position = Position(path, line, column)
-                raise self._missing(word, position, f"'{name}'", argument.kind.describe())
-        options = NO_OPTIONS
-        if seen != len(entries):
-            options = self._options(word, entries, seen)
-        scope.excused = outer
+        try:
+            seen = 0
+            for argument in word.arguments:  # most of them are not stated
+                name = argument.name
+                if name in entries:
+                    entry = entries[name]
+                    args[name] = argument.kind.parse(entry, scope)
+                    if argument.needs:
+                        scope.need_stated(argument.needed(args[name]), entry)
+                    seen += 1
+                elif argument.required:
+                    self._check_keys(word, entries)
+                    position = Position(path, line, column)
+                    raise self._missing(word, position, f"'{name}'", argument.kind.describe())
+            options = NO_OPTIONS
+            if seen != len(entries):
+                options = self._options(word, entries, seen)
+        finally:
+            scope.excused = outer
         return form(word, args, options, path, line, column, tuple(entries), key_places(entries))
 
     def _options(self, word: Word, entries: Mapping[str, Node], seen: int) -> Mapping[str, Any]:

@@ -131,7 +131,7 @@ class Name(Kind):
             raise scope.wrong(node, f"{shown(name)} is not a name", _NAME_REMEDY)
         if self.defines:
             scope.introduce(self.space, name, node.line)
-        elif not self.free and self.space not in scope.excused:
+        elif not self.free and self.space not in scope.excused and scope.certain:
             assert isinstance(node, ScalarNode)
             raise scope.unknown_name(node, self.space)
         return name

@@ -26,6 +26,8 @@ MAX_VARIANTS = 64
 """Variants that the axes of one scenario may make: each is a test of its own."""
 MAX_AXIS_VALUES = 64
 """Values of one axis: more than that could only be too many variants."""
+MAX_FAULTS = 50
+"""Faults of one scenario that are told at once: whoever has more sees the rest after mending these."""
 MAX_LIST = 200
 """Entries of a list where the argument states no other bound."""
 DEFAULT_HEAL_SWEEPS = 5

@@ -31,6 +31,9 @@ class ScenarioError(Exception):
     As text: ``path:line:column: problem (remedy)``.
     """
 
+    others: tuple[ScenarioError, ...] = ()
+    """What else is wrong in the scenario, by place."""
+
     def __init__(self, position: Position, problem: str, remedy: str) -> None:
         super().__init__(position, problem, remedy)
         self.position = position
@@ -39,6 +42,18 @@ class ScenarioError(Exception):
 
     def __str__(self) -> str:
         return f"{self.position}: {self.problem} ({self.remedy})"
+
+
+class UnknownName(ScenarioError):
+    """A name that nothing above introduces."""
+
+    def __init__(self, position: Position, problem: str, remedy: str, space: str, name: str) -> None:
+        super().__init__(position, problem, remedy)
+        self.space, self.name = space, name
+
+
+class TooMuch(ScenarioError):
+    """A limit of a scenario is reached: nothing behind it is read."""
 
 
 class ScenarioFileError(ScenarioError):

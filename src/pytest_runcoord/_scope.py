@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from ._limits import MAX_STEPS
 from ._nodes import ListNode, MappingNode, Node, ScalarNode, shape
-from ._positions import Position, ScenarioError, listed, nearest, shown
+from ._positions import Position, ScenarioError, TooMuch, UnknownName, listed, nearest, shown
 
 NOTHING: frozenset[str] = frozenset()
 
@@ -37,10 +37,12 @@ class Scope:
 
     ``names`` holds, for each space, the names introduced so far and the line of each. ``excused`` are the
     spaces whose names need not be known in the step being read, because it expects to be refused for that.
+    It is not ``certain`` which names are known where something above could not be read.
     """
 
     __slots__ = (
         "capabilities",
+        "certain",
         "excused",
         "moments",
         "names",
@@ -64,6 +66,7 @@ class Scope:
         self.read_expectations = read_expectations
         self.names: dict[str, dict[str, int]] = {}
         self.excused: AbstractSet[str] = NOTHING
+        self.certain = True
         self.capabilities: dict[str, Position] = {}
         self.moments: dict[str, Position] = {}
         self.steps = 0
@@ -121,13 +124,15 @@ class Scope:
             remedy = f"introduce it above with {words}" if words else "introduce it above"
             if known:
                 remedy += f"; known here: {listed(known)}"
-        return self.wrong(node, f"{space} {shown(name)} is used before anything introduces it", remedy)
+        problem = f"{space} {shown(name)} is used before anything introduces it"
+        return UnknownName(self.at(node), problem, remedy, space, name)
 
     def count_step(self, node: Node) -> None:
         """Counts a step, nested ones too; raises where there are too many."""
         self.steps += 1
         if self.steps > MAX_STEPS:
-            raise self.wrong(node, f"the scenario has more than {MAX_STEPS} steps", "split the scenario")
+            problem = f"the scenario has more than {MAX_STEPS} steps"
+            raise TooMuch(self.at(node), problem, "split the scenario")
 
 
 def what_it_is(node: Node) -> str:

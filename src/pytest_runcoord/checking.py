@@ -54,9 +54,9 @@ def check_file(path: Path, registry: Registry) -> Checked:
     cases = 0
     for scenario in loaded.scenarios:
         if isinstance(scenario, InvalidScenario):
-            wrong = scenario.error
-            at = wrong.position
-            faults.append(Fault(at.path, at.line, at.column, wrong.problem, wrong.remedy, scenario.name))
+            for wrong in (scenario.error, *scenario.error.others):
+                at = wrong.position
+                faults.append(Fault(at.path, at.line, at.column, wrong.problem, wrong.remedy, scenario.name))
         elif isinstance(scenario, Scenario):
             cases += len(variants(scenario))
     return Checked(faults, len(loaded.scenarios), cases)

@@ -235,7 +235,8 @@ class ScenarioItem(pytest.Function):
 
 
 class InvalidItem(ScenarioItem):
-    """A scenario that is wrong: fails at the place of its first error; the rest of the file still runs."""
+    """A scenario that is wrong: fails at the place of its first error and tells all of them; the rest of the
+    file still runs."""
 
     def __init__(self, *, error: ScenarioError, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -250,7 +251,12 @@ class InvalidItem(ScenarioItem):
                 at.line,
                 error.problem,
                 excerpt(self.file.text, at.line, at.column),
-                ["the scenario is not valid; nothing of it was run", f"remedy: {error.remedy}"],
+                [
+                    "the scenario is not valid; nothing of it was run",
+                    f"remedy: {error.remedy}",
+                    *([""] if error.others else []),
+                    *(f"also {each}" for each in error.others),
+                ],
                 [],
                 [f"Rerun: {self.rerun_command()}"],
             )

@@ -101,7 +101,8 @@ def check(context: click.Context, paths: tuple[Path, ...], plugins: tuple[str, .
     else:
         for fault in faults:
             click.echo(str(fault))
-        if not plugins and any(fault.problem.startswith(UNKNOWN_WORD) for fault in faults):
+        strange = [each for each in faults if each.problem.startswith(UNKNOWN_WORD)]
+        if not plugins and any(not each.remedy.startswith("did you mean") for each in strange):
             click.echo(
                 "A word of the project's own? Name what adds it: runcoord check -p conftest.py …", err=True
             )

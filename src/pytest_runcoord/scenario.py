@@ -1,7 +1,7 @@
 """Scenario files as values: read, checked, compiled, and split into their variants. Nothing is run here.
 
 :func:`load_file` and :func:`load_text` read a whole file. A file that cannot be read at all raises
-:class:`ScenarioFileError`; a scenario that is wrong becomes an :class:`InvalidScenario` with its first error,
+:class:`ScenarioFileError`; a scenario that is wrong becomes an :class:`InvalidScenario` with its errors,
 so that the other scenarios of the file still run. The words come from a
 :class:`~pytest_runcoord.vocabulary.Registry`; how to add one is written there.
 
@@ -20,6 +20,7 @@ from typing import Any
 
 from ._compile import Compiler
 from ._compound_kinds import Argument, Either, ListOf, Record
+from ._faults import Faults
 from ._forms import (
     AnyScenario,
     AxisChoice,
@@ -41,7 +42,7 @@ from ._limits import (
     MAX_VARIANTS,
 )
 from ._nodes import ListNode, MappingNode, Node, ScalarNode
-from ._positions import Position, ScenarioError, ScenarioFileError, did_you_mean, shown
+from ._positions import Position, ScenarioError, ScenarioFileError, did_you_mean, nearest, shown
 from ._scenario_text import decode, read_bytes
 from ._scope import Scope
 from ._strict_yaml import Document, read_documents
@@ -193,32 +194,38 @@ def _name_line(document: Document) -> int:
 
 
 def compile_document(node: Node, registry: Registry, path: str) -> Scenario:
-    """The compiled form of one document; raises :class:`ScenarioError` for the first thing that is wrong."""
+    """The compiled form of one document. Raises :class:`ScenarioError` for the first thing that is wrong;
+    everything else that is stands in its ``others``."""
     compiler = Compiler(registry, path)
     scope = compiler.scope
     if not isinstance(node, MappingNode):
         raise scope.misfit(node, "a scenario", "write a mapping that begins with 'runcoord: 1'")
     entries = node.entries
     _check_version(node, scope)
+    faults = Faults(scope)
+    meant = set()
     for key, entry in entries.items():
         if key not in KEYS:
-            raise scope.wrong_key(entry, f"unknown key {shown(key)}", did_you_mean(key, KEYS))
+            meant.add(nearest(key, KEYS))
+            faults.note(scope.wrong_key(entry, f"unknown key {shown(key)}", did_you_mean(key, KEYS)))
     header: dict[str, Any] = {}
     for argument in HEADER:
         found = entries.get(argument.name)
         if found is not None:
-            header[argument.name] = argument.kind.parse(found, scope)
-        elif argument.required:
-            raise _missing(node, scope, argument.name, argument.says)
+            header[argument.name] = faults.tried(argument.kind.parse, found, scope)
+        elif argument.required and argument.name not in meant:
+            faults.note(_missing(node, scope, argument.name, argument.says))
         else:
             header[argument.name] = argument.default
-    _read_needs(entries.get("needs"), registry, scope)
-    given = _read_given(entries.get("given"), registry, compiler)
-    if "steps" not in entries:
-        raise _missing(node, scope, "steps", "what is done and what happens, in order")
-    steps = tuple([compiler.step(each, scope) for each in _list(entries["steps"], scope, "steps")])
-    expect = compiler.expectations(entries["expect"]) if "expect" in entries else ()
-    axes = _read_axes(entries.get("axes"), registry, scope)
+    faults.tried(_read_needs, entries.get("needs"), registry, scope)
+    given = faults.tried(_read_given, entries.get("given"), registry, compiler, faults)
+    if "steps" not in entries and "steps" not in meant:
+        faults.note(_missing(node, scope, "steps", "what is done and what happens, in order"))
+    written = faults.tried(_list, entries["steps"], scope, "steps") if "steps" in entries else None
+    steps = tuple([faults.tried(compiler.step, each, scope) for each in written or ()])
+    expect = faults.tried(compiler.expectations, entries["expect"], faults) if "expect" in entries else ()
+    axes = faults.tried(_read_axes, entries.get("axes"), registry, scope)
+    faults.end()
     heal = header["heal"]
     return Scenario(
         name=header["scenario"],
@@ -281,7 +288,9 @@ def _read_needs(node: Node | None, registry: Registry, scope: Scope) -> None:
         scope.capabilities.setdefault(name, scope.at(each))
 
 
-def _read_given(node: Node | None, registry: Registry, compiler: Compiler) -> tuple[Given, ...]:
+def _read_given(
+    node: Node | None, registry: Registry, compiler: Compiler, faults: Faults
+) -> tuple[Given, ...]:
     if node is None:
         return ()
     scope = compiler.scope
@@ -291,8 +300,10 @@ def _read_given(node: Node | None, registry: Registry, compiler: Compiler) -> tu
     for name, body in node.entries.items():
         word = registry.givens.get(name)
         if word is None:
-            raise scope.wrong_key(body, f"unknown given {shown(name)}", did_you_mean(name, registry.givens))
-        given.append(compiler.clause(Given, word, body, body.key_mark or body.mark))
+            unknown = f"unknown given {shown(name)}"
+            faults.note(scope.wrong_key(body, unknown, did_you_mean(name, registry.givens)))
+        else:
+            given.append(faults.tried(compiler.clause, Given, word, body, body.key_mark or body.mark))
     return tuple(given)
 
 

@@ -90,6 +90,14 @@ def test_faults_are_named_with_their_place_and_the_other_files_are_checked(
     ]
 
 
+def test_all_faults_of_a_scenario_are_named(shell: Shell, tmp_path: Path) -> None:
+    file = tmp_path / "a.runcoord.yaml"
+    file.write_text(BAD.replace("opne", "opne: gw1\n  - advance: 3\n  - rebot"), "utf-8")
+    *faults, last = shell("check", str(file)).out.splitlines()
+    assert [line.removeprefix(f"{file}:").split(":")[0] for line in faults] == ["5", "6", "7"]
+    assert last == "1 file, 1 scenario, 0 variants: 3 faults"
+
+
 @pytest.mark.parametrize("named", [False, True], ids=["below", "named"])
 def test_a_file_with_the_other_ending_of_yaml_is_a_fault(shell: Shell, tmp_path: Path, named: bool) -> None:
     file = tmp_path / "a.runcoord.yml"

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import pytest
 from small_vocabulary import HEADER, PATH, read, read_valid, steps
 
+from pytest_runcoord._limits import MAX_FAULTS, MAX_STEPS
 from pytest_runcoord.scenario import InvalidScenario, Scenario
 
 
@@ -284,3 +285,71 @@ def test_a_long_value_is_cut_and_control_characters_are_escaped_in_messages() ->
     assert isinstance(found, InvalidScenario)
     assert f"'a\\x1b{'x' * 55}…'" in found.error.problem
     assert "\x1b" not in str(found.error)
+
+
+def told(text: str) -> list[str]:
+    """All that is wrong in the only scenario: the line, and the first words of what is said of it."""
+    [found] = read(text)
+    assert isinstance(found, InvalidScenario)
+    first = found.error
+    assert getattr(first, "__notes__", []) == [f"also {each}" for each in first.others]
+    return [f"{each.position.line}: {each.problem}" for each in (first, *first.others)]
+
+
+def test_everything_that_is_wrong_is_told_at_once_the_first_thing_first() -> None:
+    text = steps(
+        "- submit: r1\n- clam: r1\n- claim: {run: r1, lese: 9s}\n- advance: 3\n- claim: {run: 7}"
+    ).replace("It holds.", "' '") + ("expect:\n  - run: {id: r1, outcom: completed}\n  - quite\nextra: 1\n")
+    assert [line.partition(" (")[0] for line in told(text)] == [
+        "13: unknown key 'extra'",
+        "3: the text is empty",
+        "6: unknown step 'clam'",
+        "7: 'claim' has no 'lese'",
+        "8: the duration 3 has no unit",
+        "9: the number '7' stands where a name of a run is wanted",
+        "11: 'run' has no 'outcom'",
+        "12: unknown expectation 'quite'",
+    ]
+
+
+def test_a_name_is_not_missed_where_the_step_that_may_have_introduced_it_is_wrong() -> None:
+    assert told(steps("- sumbit: r1\n- claim: r1\n- claim: r1")) == ["5: unknown step 'sumbit'"]
+
+
+def test_a_name_that_nothing_introduces_is_told_once_and_so_is_every_other() -> None:
+    text = steps("- claim: r1\n- claim: r1\n- claim: r2\n- submit: r3\n- rebot\n- claim: r4")
+    assert [line[:12] for line in told(text)] == ["5: run 'r1' ", "7: run 'r2' ", "9: unknown s"]
+
+
+def test_a_misspelt_key_is_not_missed_too() -> None:
+    assert told(steps("- reboot").replace("says:", "say:")) == ["3: unknown key 'say'"]
+    assert told(steps("- reboot").replace("steps:", "step:")) == ["4: unknown key 'step'"]
+
+
+def test_expectations_are_compared_when_all_of_them_can_be_read() -> None:
+    text = steps("- submit: r1") + (
+        "expect:\n  - run: {id: r1, outcome: completed}\n  - run: {id: r1, outcome: interrupted}\n  - quite\n"
+    )
+    assert told(text) == ["9: unknown expectation 'quite'"]
+    assert len(told(text.replace("quite", "quiet"))) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        steps("\n".join("- rebot" for _ in range(200))),
+        steps("- reboot") + "expect:\n" + 100 * "  - quite\n",
+        with_key("given: {" + ", ".join(f"hom{number}: plain" for number in range(100)) + "}"),
+        steps("- reboot") + "".join(f"key{number}: 1\n" for number in range(100)),
+    ],
+    ids=["steps", "expectations", "given", "keys"],
+)
+def test_whoever_has_too_many_faults_is_told_some(text: str) -> None:
+    found = told(text)
+    assert len(found) == MAX_FAULTS
+    assert len(set(found)) == MAX_FAULTS
+
+
+def test_behind_too_many_steps_nothing_is_read() -> None:
+    text = steps("\n".join("- reboot" for _ in range(MAX_STEPS + 20))) + "expect: [quite]\n"
+    assert told(text) == [f"{MAX_STEPS + 5}: the scenario has more than {MAX_STEPS} steps"]

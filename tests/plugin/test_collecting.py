@@ -124,6 +124,13 @@ def test_a_scenario_that_is_wrong_is_one_failing_test_at_its_line_and_the_others
     assert "Traceback" not in result.stdout.str()
 
 
+def test_a_scenario_with_several_faults_tells_them_all(write: Write, run: Run) -> None:
+    write("a.runcoord.yaml", WRONG + "expect: [quite]\n")
+    result = run()
+    line = WRONG.count("\n") + 1
+    result.stdout.fnmatch_lines([f"E   also a.runcoord.yaml:{line}:10: unknown expectation 'quite' (*"])
+
+
 @pytest.mark.parametrize("tag", ["skip", "xfail", "usefixtures"])
 def test_a_tag_by_which_pytest_would_change_what_runs_is_refused(write: Write, run: Run, tag: str) -> None:
     write("a.runcoord.yaml", passing("tagged", tag))

@@ -53,7 +53,7 @@ class Compiler:
         if faults is None:
             expectations = tuple([self.expectation(each) for each in node.items])
         else:
-            expectations = tuple([faults.tried(self.expectation, each) for each in node.items])
+            expectations = faults.each(self.expectation, node.items)
             if faults.any:
                 return ()
         check_agreement(expectations, scope)

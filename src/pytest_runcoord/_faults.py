@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NoReturn, ParamSpec, TypeVar
+from collections.abc import Callable, Iterable
+from typing import NoReturn, TypeVar, TypeVarTuple
 
 from ._limits import MAX_FAULTS
+from ._nodes import Node
 from ._positions import ScenarioError, TooMuch, UnknownName
 from ._scope import Scope
 
-P = ParamSpec("P")
+Given = TypeVarTuple("Given")
 T = TypeVar("T")
 
 
@@ -26,15 +27,25 @@ class Faults:
         self._scope = scope
         self._found: list[ScenarioError] = []
 
-    def tried(self, read: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    def tried(self, read: Callable[[*Given], T], *given: *Given) -> T:
         """What ``read`` gives; nothing useful where it raises a fault, which is noted."""
         try:
-            return read(*args, **kwargs)
+            return read(*given)
         except ScenarioError as fault:
             if self.any and fault is self._found[0]:  # the end of them all, in a list inside of this
                 raise
             self.note(fault)
         return None  # type: ignore[return-value]  # nobody uses it: end() raises
+
+    def each(self, read: Callable[[Node, *Given], T], nodes: Iterable[Node], *given: *Given) -> tuple[T, ...]:
+        """The same for each of several, but for those that are wrong."""
+        found = []
+        for node in nodes:
+            try:
+                found.append(read(node, *given))
+            except ScenarioError as fault:
+                self.note(fault)
+        return tuple(found)
 
     def note(self, fault: ScenarioError) -> None:
         """Go on after it, unless there are too many."""

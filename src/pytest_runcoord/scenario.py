@@ -222,7 +222,7 @@ def compile_document(node: Node, registry: Registry, path: str) -> Scenario:
     if "steps" not in entries and "steps" not in meant:
         faults.note(_missing(node, scope, "steps", "what is done and what happens, in order"))
     written = faults.tried(_list, entries["steps"], scope, "steps") if "steps" in entries else None
-    steps = tuple([faults.tried(compiler.step, each, scope) for each in written or ()])
+    steps = faults.each(compiler.step, written or (), scope)
     expect = faults.tried(compiler.expectations, entries["expect"], faults) if "expect" in entries else ()
     axes = faults.tried(_read_axes, entries.get("axes"), registry, scope)
     faults.end()

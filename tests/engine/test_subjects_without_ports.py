@@ -11,6 +11,7 @@ from pytest_runcoord.runner import run_variant
 from pytest_runcoord.scenario import variants
 from pytest_runcoord.subject import Answer, RunSeen, Snapshot, SubjectWorld, Timer
 from pytest_runcoord.verdict import RunResult, Verdict
+from pytest_runcoord.world import World
 from runcoord import Deadline, Instant
 
 
@@ -123,3 +124,22 @@ def test_a_word_of_a_claimed_capability_that_it_lacks_is_named() -> None:
     assert result.failure is not None
     assert (result.failure.name, result.failure.line) == ("start", 8)
     assert "the session has no method 'start', though its capability is claimed" in result.failure.problem
+
+
+def test_a_run_is_equal_to_one_with_the_same_fields_whoever_made_either() -> None:
+    scenario = compiled("""
+        steps:
+          - open: gw1
+          - submit: {run: r1, by: gw1}
+        heal: none
+    """)
+    [variant] = variants(scenario)
+    worlds: list[World] = []
+    assert run_variant(scenario, variant, attach=worlds.append).verdict is Verdict.PASSED
+    seen = worlds[0].seen.runs["r1"]
+    again = dataclasses.replace(seen)  # made by the constructor, as subjects do
+    assert seen == again
+    assert again == seen
+    for other in (dataclasses.replace(seen, owner="gw2"), dataclasses.replace(seen, cleanup="done")):
+        assert seen != other
+        assert other != seen

@@ -49,6 +49,7 @@ class UnknownName(ScenarioError):
 
     def __init__(self, position: Position, problem: str, remedy: str, space: str, name: str) -> None:
         super().__init__(position, problem, remedy)
+        self.args = (position, problem, remedy, space, name)  # from which a pickle is made again
         self.space, self.name = space, name
 
 

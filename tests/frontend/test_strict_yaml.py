@@ -169,6 +169,17 @@ def test_errors_survive_pickling_as_parallel_test_runs_need() -> None:
     assert (str(copy), copy.position) == (str(raised.value), raised.value.position)
 
 
+def test_so_do_all_that_are_told_of_one_scenario_at_once() -> None:
+    # A name that nothing introduces, and another fault behind it.
+    [found] = read(steps("- claim: r1\n- rebot"))
+    assert isinstance(found, InvalidScenario)
+    copy = pickle.loads(pickle.dumps(found.error))
+    assert [str(each) for each in (copy, *copy.others)] == [
+        str(each) for each in (found.error, *found.error.others)
+    ]
+    assert len(copy.others) == 1
+
+
 @pytest.fixture(params=["c", "python"])
 def parser(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Both parsers of PyYAML: the second is what is there where the first could not be built."""

@@ -6,6 +6,7 @@ import io
 import os
 import signal
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -63,6 +64,19 @@ def test_a_subject_that_changes_the_environment_is_told_and_the_next_scenario_ha
     failure = fault_of(doing(act), LINES["close"], "leak")
     assert failure.problem == "the subject toy: left other environment variables: ADDED, GONE, OTHER"
     assert dict(os.environ) == before
+
+
+@pytest.mark.skipif(not hasattr(time, "tzset"), reason="local time does not follow the environment")
+def test_local_time_is_as_before_where_a_subject_leaves_another_zone() -> None:
+    before = time.timezone, time.tzname
+
+    def act(session: ToySession) -> None:
+        os.environ["TZ"] = "XYZ-9"
+        time.tzset()
+
+    failure = fault_of(doing(act), LINES["close"], "leak")
+    assert failure.problem == "the subject toy: left other environment variables: TZ"
+    assert (time.timezone, time.tzname) == before
 
 
 @pytest.mark.parametrize("name", ["stdin", "stdout", "stderr"])

@@ -14,6 +14,7 @@ import select
 import signal
 import sys
 import threading
+import time
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -128,6 +129,8 @@ class Surroundings:
             os.environ.pop(name, None)
             if name in self.environment:
                 os.environ[name] = self.environment[name]
+        if "TZ" in changed and hasattr(time, "tzset"):
+            time.tzset()  # local time is what was said when this was called last
         return changed
 
     def _stream_as_before(self) -> list[str]:

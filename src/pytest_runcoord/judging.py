@@ -377,7 +377,7 @@ def _state(entry: KnownFailure, known: KnownFailures, came_to: Sequence[str]) ->
         return "left aside, the subject is another revision; "
     if known.standing(entry) is Standing.EXPIRED:
         return "over; "
-    if known.standing(entry) is Standing.ENDLESS:
+    if Known.ENDLESS.value in came_to:  # said by who met the subject, which may be a worker of xdist only
         return "without an end; "
     if set(came_to) == {"skipped"}:
         return "skipped, so nothing is known about it; "

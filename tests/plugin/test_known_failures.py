@@ -143,6 +143,21 @@ def test_an_entry_that_ends_with_a_revision_does_not_count_where_the_subject_say
 
 
 @pytest.mark.usefixtures("two")
+def test_the_summary_says_of_an_entry_what_the_workers_of_xdist_came_to(
+    write: Write, run: Run, run_apart: Run
+) -> None:
+    """Only they have met a subject that says its version when it is made."""
+    said = "    @property\n    def version(self):\n        return 'queue 1.4'\n"
+    write("queue_subject.py", VERSIONED.replace('    version = "queue 1.4"\n', said))
+    table = 'subject = "queue_subject.py:Versioned"\n'
+    write("runcoord.toml", table + entry("never-refused", revision="1.4", until=None))
+    alone = "runcoord: known failure never-refused: accepted by maria for 1.4: *"
+    for result in (run(), run_apart("-p", "xdist", "-n1")):
+        assert result.parseoutcomes() == {"passed": 1, "xfailed": 1}
+        result.stdout.fnmatch_lines([alone])
+
+
+@pytest.mark.usefixtures("two")
 def test_with_runxfail_nothing_is_known(write: Write, run: Run) -> None:
     write("runcoord.toml", entry("never-refused") + entry("plain-life"))
     result = run("--runxfail")

@@ -112,7 +112,7 @@ class OwnModules:
         for finder in sys.meta_path:
             if finder is self:
                 behind = True
-            elif behind and finder is not self._rewriting:
+            elif behind and finder is not self._rewriting and hasattr(finder, "find_spec"):
                 found = finder.find_spec(name, path, target)
                 if found is not None:
                     return found

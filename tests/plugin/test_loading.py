@@ -12,8 +12,10 @@ from pathlib import Path
 
 import pytest
 
+import runcoord
 from plugin.conftest import STRICT, SUBPROCESS_SECONDS, Run
 from plugin.scenario_files import PASSING
+from pytest_runcoord.plugin import OwnModules
 
 pytest_plugins = ["pytester"]
 Write = Callable[[str, str], Path]
@@ -263,6 +265,20 @@ def test_a():
     [left] = [line for line in result.stdout.splitlines() if line.startswith("LEFT")]
     assert "OwnModules" not in left
     assert "Watching" in left
+
+
+def test_its_own_modules_are_found_past_a_finder_of_the_kind_that_python_3_4_replaced(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Old:
+        def find_module(self, name: str, path: object = None) -> None: ...
+
+    monkeypatch.setattr(sys, "meta_path", list(sys.meta_path))
+    own = OwnModules(None)
+    sys.meta_path.insert(1, Old())  # type: ignore[arg-type]
+    found = own.find_spec("runcoord.errors", list(runcoord.__path__))
+    assert found is not None
+    assert found.name == "runcoord.errors"
 
 
 def test_the_help_names_every_option(run: Run) -> None:

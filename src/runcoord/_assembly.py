@@ -73,7 +73,8 @@ class Coordinator(RunVerbs, Commands, Folders):
         self.maintenance = Maintenance(self._outbox, clock, settings.sweep, self._recoverer)
         self.on_event = self.maintenance.deliver_soon
         self._ticker: Ticker | None = None
-        self._recovery: Recovery | None = None
+        self._recoveries: list[Recovery] = []
+        """Empty until the first sweep; of several that threads made at once, the first is used by all."""
 
     # --- recovering and delivering ---
 
@@ -165,12 +166,13 @@ class Coordinator(RunVerbs, Commands, Folders):
         return Importer(self.store, self.clock, self._open_homes, bounded)
 
     def _recoverer(self, *, by_timer: bool) -> Recoverer:
-        if self._recovery is None:
+        made = self._recoveries
+        if not made:
             from runcoord._recoverer import Recovery
 
             probing = self._ports.bounded or ThreadBounded(limits.MAX_STUCK_PROBES)
-            self._recovery = Recovery(self, self._outbox, probing, self._sleeper, lambda: self._importer)
-        return self._recovery.recoverer(self._executor.holds if by_timer else None)
+            made.append(Recovery(self, self._outbox, probing, self._sleeper, lambda: self._importer))
+        return made[0].recoverer(self._executor.holds if by_timer else None)
 
     # --- closing ---
 

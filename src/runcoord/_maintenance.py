@@ -72,7 +72,7 @@ class Maintenance:
     def _sweep(self, *, by_timer: bool) -> SweepReport:
         recoverer = self._recoverers.get(by_timer)
         if recoverer is None:
-            recoverer = self._recoverers[by_timer] = self._make(by_timer=by_timer)
+            recoverer = self._recoverers.setdefault(by_timer, self._make(by_timer=by_timer))
         self._sweep_at = self._clock.boottime() + self._interval
         self._soon_at = None
         report = recoverer.sweep()

@@ -6,11 +6,13 @@ import logging
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from runcoord import Message, Settings, _ticker, open_coordinator
 from runcoord._clock import SystemClock
+from runcoord._recoverer import Recovery
 from runcoord._ticker import Ticker
 
 from .hooks import LONG, Barrier, in_thread
@@ -183,3 +185,27 @@ def test_closing_lets_a_delivery_that_is_under_way_finish_and_be_recorded_and_se
         states = {event.event_id: event.state.value for event in later.events().events}
     assert {event_id for event_id, state in states.items() if state == "delivered"} == set(sent)
     assert [thread.name for thread in threading.enumerate() if thread.name == "runcoord-maintenance"] == []
+
+
+def test_sweeps_that_begin_at_once_in_two_threads_share_what_looks_at_processes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What looks has a limit of threads that do not return: by hand and by timer there would be two."""
+    begin = Recovery.__init__
+    here, ended = threading.current_thread(), threading.Event()
+
+    def by_the_timer() -> None:
+        coordinator.maintenance._sweep(by_timer=True)
+        ended.set()
+
+    def while_the_timer_ticks(self: Recovery, *args: Any) -> None:
+        if threading.current_thread() is here:
+            in_thread(by_the_timer).join(LONG)
+        begin(self, *args)
+
+    with open_coordinator(tmp_path / "runs.db") as coordinator:
+        monkeypatch.setattr(Recovery, "__init__", while_the_timer_ticks)
+        coordinator.recover()
+        assert ended.is_set()
+        by_hand, by_timer = (coordinator.maintenance._recoverers[each] for each in (False, True))
+        assert by_hand._deaths._probes is by_timer._deaths._probes

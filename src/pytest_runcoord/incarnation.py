@@ -104,6 +104,19 @@ class Incarnation:
             raise Crashed(self.owner_id)
         return values
 
+    def close(self) -> None:
+        """Its process ends in order. Raises :class:`Crashed` if it died meanwhile, as :meth:`ask` does."""
+        assert self.process is not None
+        try:
+            self.process.close()
+        except Exception as error:
+            if self.life is Life.CRASHED:
+                raise Crashed(self.owner_id) from error
+            raise
+        if self.life is Life.CRASHED:
+            raise Crashed(self.owner_id)
+        self.life = Life.CLOSED
+
     def how_it_goes_on(self) -> str:
         """What a scenario writes above a step of an owner that does not run now."""
         if self.life is Life.PAUSED:

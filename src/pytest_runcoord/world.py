@@ -162,9 +162,7 @@ class World(Surroundings, Watched):
         incarnation = self.owner(owner)
         known = self.changes.known()
         entry = self.history.begin("world", owner, "close")
-        assert incarnation.process is not None
-        incarnation.process.close()
-        incarnation.life = Life.CLOSED
+        incarnation.close()
         self.processes.died(incarnation)
         self.changes.note(entry, known, unannounced=True)
         self.history.end(entry, "ok")

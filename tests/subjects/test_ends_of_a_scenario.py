@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from engine.running import compiled
+from pytest_runcoord.incarnation import Life
 from pytest_runcoord.runner import run_variant
 from pytest_runcoord.scenario import variants
 from pytest_runcoord.verdict import Verdict
@@ -147,6 +148,42 @@ def test_a_timer_that_catches_the_death_of_its_worker_says_nothing_of_it(then: C
     result = tried(body, Subject())
     assert result.verdict is Verdict.PASSED, result.failure
     assert beats == ["caught"]
+
+
+@pytest.mark.parametrize("then", [lambda: "", raising(OSError("lost")), raising(SystemExit(1))])
+def test_a_worker_that_catches_its_death_while_it_closes_has_crashed(then: Callable[[], str]) -> None:
+    class Session(ToySession):
+        def close(self) -> None:
+            try:
+                self.world.probe.reach("after-commit")
+            except BaseException:  # noqa: BLE001  as it says
+                then()
+            super().close()
+
+    class Subject(ToySubject):
+        session = Session
+        promises = (*ToySubject.promises, "moments")
+        moments = ("after-commit",)
+
+    scenario = compiled(
+        """
+        steps:
+          - open: w1
+          - during:
+              step: {close: w1}
+              at: after-commit
+              do: [{crash: w1}]
+        heal: none
+        """
+    )
+    [variant] = variants(scenario)
+    worlds: list[World] = []
+    result = run_variant(scenario, variant, subject=Subject(), attach=worlds.append)
+    assert result.verdict is Verdict.PASSED, result.failure
+    [worker] = worlds[0].incarnations
+    assert worker.life is Life.CRASHED
+    [closing] = [each for each in worlds[0].history.entries if each.what == "close"]
+    assert closing.status != "ok"
 
 
 class Wrapped(Exception):

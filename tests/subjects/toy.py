@@ -91,7 +91,7 @@ class ToySubject(SubjectBase):
     name = "toy"
     version = "1"
     session: type[Any] = ToySession
-    promises = ("epochs", "owners")
+    promises: tuple[str, ...] = ("epochs", "owners")
     refusals = {Taken: "lease-held", NotYours: "lease-lost", Unknown: "unknown-run"}  # noqa: RUF012
 
     def snapshot(self, world: SubjectWorld) -> Snapshot:

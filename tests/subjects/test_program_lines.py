@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from pytest_runcoord.subject import CAPABILITIES, EventSeen, RunSeen
 from pytest_runcoord.subjects.base import CAPABILITY_METHODS
+from pytest_runcoord.subjects.conversation import number_of
 from pytest_runcoord.subjects.lines import MAX_STDERR_BYTES, MAX_STDERR_LINES, Tail
 from pytest_runcoord.subjects.program import ProgramSubject
 from pytest_runcoord.subjects.program_protocol import (
@@ -136,11 +137,20 @@ def test_what_is_right_fits_both(name: str) -> None:
 
 
 def checked(name: str, line: dict[str, Any]) -> bool:
+    """Whether the line is taken once it was read."""
     try:
-        TABLES[name].check(line, "")
+        TABLES[name].check(json.loads(json.dumps(line), parse_float=number_of), "")
     except Misfit:
         return False
     return True
+
+
+@pytest.mark.parametrize(
+    ("text", "number"), [("2.0", 2), ("-0.0", 0), ("2.5", 2.5), ("1e3", 1000), ("1e300", 1e300)]
+)
+def test_a_whole_number_is_one_however_it_is_written(text: str, number: float) -> None:
+    read = number_of(text)
+    assert (read, type(read)) == (number, type(number))
 
 
 @given(name=st.sampled_from(sorted(RIGHT)), data=st.data())

@@ -21,6 +21,8 @@ ANSWER_SECONDS = 40.0
 """Real time for one answer of an init, which itself waits for less."""
 CLOSE_SECONDS = 10.0
 """Real time for the end of a stage."""
+SOCKET_PATH_BYTES = 107
+"""Bytes of the path of a socket, by ``unix(7)``; the 108th ends it."""
 
 _numbers = itertools.count(1)
 
@@ -91,6 +93,12 @@ class Stage:
         self.path = str(directory / f"stage-{next(_numbers)}")
         if sys.platform != "linux":
             raise CannotBeReal("processes in namespaces of their own need Linux")
+        length = len(os.fsencode(self.path))
+        if length > SOCKET_PATH_BYTES:
+            raise CannotBeReal(
+                f"the path of a socket, {self.path}, has {length} bytes, at most {SOCKET_PATH_BYTES} fit: "
+                "give TMPDIR a shorter one"
+            )
         ours, theirs = pair()
         self._end = ours
         ours.settimeout(ANSWER_SECONDS)

@@ -46,6 +46,8 @@ MAX_QUESTIONS = 10_000
 """Questions in one request: a batch of hundreds of runs announces a few moments for each."""
 SHOWN_NAME = 60
 """Characters of a program's own name in messages."""
+_MOST_EXACT = 2**53
+"""Below it every whole number is a floating-point number of its own."""
 HALF_A_PAIR = re.compile(rb"\\u[dD][89abAB]")
 """What a text may have in it that no file and no terminal takes."""
 
@@ -222,7 +224,7 @@ class Conversation:
             self._command.told("answered", raw)
         try:
             line = json.loads(
-                raw.decode(), parse_constant=_number, parse_float=_number, object_pairs_hook=_table
+                raw.decode(), parse_constant=number_of, parse_float=number_of, object_pairs_hook=_table
             )
             if HALF_A_PAIR.search(raw):
                 json.dumps(line, ensure_ascii=False).encode()
@@ -363,9 +365,10 @@ def _table(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return made
 
 
-def _number(text: str) -> float:
-    """A number that can be written again; ``NaN``, ``Infinity`` and what is as large are none."""
+def number_of(text: str) -> float:
+    """A number that can be written again; ``NaN``, ``Infinity`` and what is as large are none. ``2.0`` is a
+    whole number, as JSON Schema has it: some languages have no others."""
     found = float(text)
     if not math.isfinite(found):
         raise ValueError(f"{text} is no number in JSON")
-    return found
+    return int(found) if found.is_integer() and abs(found) < _MOST_EXACT else found

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import resource
 import shutil
 import statistics
 import subprocess
@@ -16,8 +15,10 @@ from measuring import Ratio, compare
 
 FILES, IN_A_FILE = 50, 20
 """Files, and scenarios or functions in each: 1,000 of each kind."""
-LOADING_ROUNDS = 40
-"""Pairs of empty runs; the plugin is a tenth of one, and single runs differ by more."""
+LOADING_ROUNDS = 60
+"""Pairs of empty runs; single ones differ by more than what the plugin adds."""
+KEPT = {"PYTHONDONTWRITEBYTECODE": ""}
+"""Compiled files are kept, as they are of an installed package; the round that warms up makes them."""
 
 SCENARIO = """\
 runcoord: 1
@@ -90,38 +91,27 @@ def loading() -> list[str]:
     In the second case pytest looks through every installed distribution for the name, which is its own work
     and grows with their number; in the first it has done so anyway.
     """
-    found = _added(AMONG_OTHERS, ("-p", "no:runcoord"), ())
-    named = _added(ALONE, (), ("-p", "runcoord"))
+    found = _added(AMONG_OTHERS, "-p no:runcoord", "")
+    named = _added(ALONE, "", "-p runcoord")
     return [
         f"{'loading the plugin adds to an empty run':<52} {found:6.1f} ms   goal 10 ms",
         f"{'  and where -p names it, with finding it':<52} {named:6.1f} ms",
     ]
 
 
-def _added(found: dict[str, str], without: tuple[str, ...], with_it: tuple[str, ...]) -> float:
-    """Milliseconds of processor time, a difference of lower quartiles.
-
-    Processor time, because the wall clock of a whole run varies here by more than what is looked for; lower
-    quartiles, because a neighbour on the machine only ever adds, and medians differed by up to ten
-    milliseconds from one measurement to the next. Who goes first changes with each round.
-    """
-    place = Path(tempfile.mkdtemp())
-    try:
-        times: dict[tuple[str, ...], list[float]] = {without: [], with_it: []}
-        for round_ in range(LOADING_ROUNDS):
-            for options in (without, with_it) if round_ % 2 else (with_it, without):
-                times[options].append(_processor_time(place, found, *options))
-        quartiles = {options: statistics.quantiles(each, n=4)[0] for options, each in times.items()}
-        return (quartiles[with_it] - quartiles[without]) * 1e3
-    finally:
-        shutil.rmtree(place)
-
-
-def _processor_time(place: Path, found: dict[str, str], *options: str) -> float:
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    _pytest(place, *options, codes=(5,), found=found)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+def _added(found: dict[str, str], without: str, with_it: str) -> float:
+    """Milliseconds of processor time: the median of what it adds to each of many empty runs."""
+    script = Path(__file__).parent / "empty_runs.py"
+    told = subprocess.run(
+        [sys.executable, str(script), str(LOADING_ROUNDS), without, with_it],
+        env={**os.environ, **found, **KEPT},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if told.returncode:
+        raise SystemExit(f"{script.name} ended with {told.returncode}:\n{told.stderr[-2000:]}")
+    return statistics.median(map(float, told.stdout.split())) * 1e3
 
 
 def _pytest(
@@ -140,9 +130,7 @@ def _pytest(
     ]
     if not options and codes == (0,):
         command += ["-p", "runcoord"]
-    # Compiled files are kept, as they are of an installed package; the round that warms up makes them.
-    kept = {"PYTHONDONTWRITEBYTECODE": ""}
-    environment = {**os.environ, **found, **kept}
+    environment = {**os.environ, **found, **KEPT}
     began = time.perf_counter()
     done = subprocess.run(
         [*command, str(directory)],

@@ -21,16 +21,18 @@ def processor_time(options: list[str]) -> float:
     reads, writes = os.pipe()
     child = os.fork()
     if child == 0:
-        before = time.process_time()
-        code = run(options)
-        os.write(writes, f"{time.process_time() - before} {code}".encode())
-        os._exit(0)
+        try:
+            before = time.process_time()
+            code = run(options)
+            os.write(writes, f"{time.process_time() - before} {code}".encode())
+        finally:
+            os._exit(0)  # whatever was raised: nothing of the caller is done twice
     os.close(writes)
     with os.fdopen(reads) as told:
-        took, ended = told.read().split()
+        took, _, ended = told.read().partition(" ")
     os.waitpid(child, 0)
-    if int(ended) != pytest.ExitCode.NO_TESTS_COLLECTED:
-        raise SystemExit(f"an empty run with {options} ended with {ended}")
+    if ended != str(int(pytest.ExitCode.NO_TESTS_COLLECTED)):
+        raise SystemExit(f"an empty run with {options} ended with {ended or 'nothing said'}")
     return float(took)
 
 

@@ -17,6 +17,8 @@ FILES, IN_A_FILE = 50, 20
 """Files, and scenarios or functions in each: 1,000 of each kind."""
 LOADING_ROUNDS = 60
 """Pairs of empty runs; single ones differ by more than what the plugin adds."""
+LOADING_SECONDS = 600
+"""Real time for all of them: twenty times what they take."""
 KEPT = {"PYTHONDONTWRITEBYTECODE": ""}
 """Compiled files are kept, as they are of an installed package; the round that warms up makes them."""
 
@@ -108,6 +110,7 @@ def _added(found: dict[str, str], without: str, with_it: str) -> float:
         capture_output=True,
         text=True,
         check=False,
+        timeout=LOADING_SECONDS,
     )
     if told.returncode:
         raise SystemExit(f"{script.name} ended with {told.returncode}:\n{told.stderr[-2000:]}")

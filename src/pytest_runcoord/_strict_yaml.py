@@ -151,17 +151,13 @@ class _Reader:
             return node
         if len(self.open) == MAX_NESTING:
             raise too_deep(self._position(event))
-        if kind is MappingStartEvent:
-            mapping = MappingNode()
-            mapping.mark, mapping.key_mark = event.start_mark, key_mark
-            self.open.append(mapping)
-            self._read_entries(mapping)
-            self.open.pop()
-            return mapping
-        found = ListNode()
+        found = MappingNode() if kind is MappingStartEvent else ListNode()
         found.mark, found.key_mark = event.start_mark, key_mark
         self.open.append(found)
-        self._read_items(found)
+        if isinstance(found, MappingNode):
+            self._read_entries(found)
+        else:
+            self._read_items(found)
         self.open.pop()
         return found
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol, TypeVar
 
 from pytest_runcoord.moments import HOMES
 from pytest_runcoord.probed_ports import Crashed
@@ -12,6 +12,8 @@ from pytest_runcoord.scenario import Step
 from pytest_runcoord.subject import Answer, Timer
 from runcoord.ports import Counters
 from runcoord.values import field, record
+
+T = TypeVar("T")
 
 
 class Life(enum.StrEnum):
@@ -90,32 +92,18 @@ class Incarnation:
         """Unique to this start, as owner ids must be."""
         return f"{self.owner}#{self.number}"
 
-    def ask(self, verb: str, args: Mapping[str, Any], given: str, keep: str) -> dict[str, Any]:
-        """What its process answers, as :meth:`Process.call`. Raises :class:`Crashed` if it died meanwhile:
-        the dead say nothing, whatever caught their death, as ``except BaseException`` does."""
-        assert self.process is not None
+    def heard(self, act: Callable[[], T]) -> T:
+        """What comes of something that its code does. Raises :class:`Crashed` if it died meanwhile: the dead
+        say nothing, whatever caught their death, as ``except BaseException`` does."""
         try:
-            values = self.process.call(verb, args, given, keep)
+            said = act()
         except Exception as error:
             if self.life is Life.CRASHED:
                 raise Crashed(self.owner_id) from error
             raise
         if self.life is Life.CRASHED:
             raise Crashed(self.owner_id)
-        return values
-
-    def close(self) -> None:
-        """Its process ends in order. Raises :class:`Crashed` if it died meanwhile, as :meth:`ask` does."""
-        assert self.process is not None
-        try:
-            self.process.close()
-        except Exception as error:
-            if self.life is Life.CRASHED:
-                raise Crashed(self.owner_id) from error
-            raise
-        if self.life is Life.CRASHED:
-            raise Crashed(self.owner_id)
-        self.life = Life.CLOSED
+        return said
 
     def how_it_goes_on(self) -> str:
         """What a scenario writes above a step of an owner that does not run now."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
-from operator import attrgetter
 from types import TracebackType
 from typing import Protocol, TypeVar
 
@@ -132,12 +131,8 @@ class _Written:
         self.wrote = True
         self._inner.remove_owner(owner)
 
-
-for _verb in dir(Transaction):
-    # What only reads is the inner one's. A property finds it in a fraction of the time of __getattr__, which
-    # is asked when all else has failed.
-    if not _verb.startswith("_") and _verb not in vars(_Written):
-        setattr(_Written, _verb, property(attrgetter(f"_inner.{_verb}")))
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._inner, name)
 
 
 class _FaultyTransaction(AbstractContextManager[Transaction]):

@@ -14,6 +14,10 @@ from runcoord.values import replace
 CLAIMS = ("destination", "conversation_key", "pid", "pid_recorded_at")
 PAGE = 1_000
 """Rows in one page of a snapshot."""
+UNSAID: dict[str, Any] = {
+    name: vars(RunSeen)[name] for name in RunSeen.__match_args__ if name in vars(RunSeen)
+}
+"""What a run has that nothing is said about: the defaults of its class, which has no slots."""
 
 
 class Onlooker:
@@ -114,8 +118,8 @@ def _source_seen(run: Run) -> dict[str, Any] | None:
 def _run_seen(run: Run) -> RunSeen:
     spec, outcome, error, result, progress = run.spec, run.outcome, run.error, run.result, run.progress
     seen = object.__new__(RunSeen)
-    # The constructor of a frozen class sets each field by a call; what is not set here, the class says.
-    seen.__dict__.update(
+    seen.__dict__.update(  # the constructor of a frozen class sets each field by a call
+        UNSAID,
         run_id=run.run_id,
         state=run.state.value,
         outcome=None if outcome is None else outcome.value,

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from pytest_runcoord.known_failures import Known, Standing
+
 VERSION = 1
 
 Schema = dict[str, Any]
@@ -114,11 +116,7 @@ PARTS: dict[str, tuple[str, Fields]] = {
             "known_failure_is": (
                 {
                     "type": ["string", "null"],
-                    "enum": [
-                        *("expected", "passes", "expired", "endless", "other-revision", "fails-otherwise"),
-                        "skipped",
-                        None,
-                    ],
+                    "enum": [*map(str, Known), None],
                 },
                 "what the entry came to here",
             ),
@@ -149,10 +147,7 @@ PARTS: dict[str, tuple[str, Fields]] = {
             "revision": (_MAYBE_TEXT, "the version of the subject that it is for"),
             "failed_by": (_MAYBE_TEXT, "what it must fail by"),
             "at": (_TEXT, "file and line"),
-            "standing": (
-                _one_of("applies", "expired", "endless", "other-revision"),
-                "whether it counts in this run",
-            ),
+            "standing": (_one_of(*map(str, Standing)), "whether it counts in this run"),
             "nodes": (_NAMES, "the tests that it is about"),
         },
     ),

@@ -35,11 +35,6 @@ from pytest_runcoord.world_errors import CannotBeReal, FailedMeanwhile, SubjectF
 MEMORY_DISK = Path("/dev/shm")
 """Where scenarios keep their files if it is there: a process that dies loses nothing of it, which is the
 durability that scenarios are about, and nobody waits for a disk."""
-NAME_BYTES = 4
-"""Random bytes in the name of a scenario's directory. Short, since a socket may lie in it, whose whole path
-has 107 bytes at most."""
-NAMES_TRIED = 100
-"""Names of a directory that is there already that are passed over, as :mod:`tempfile` does."""
 
 _now = time.perf_counter
 """Bound at import: a frozen clock of the code under test never measures the harness."""
@@ -83,7 +78,7 @@ def run_variant(
         result.verdict, result.missing = Verdict.SKIPPED, missing
         result.skipped = f"{subject.name} lacks {', '.join(missing)}"
         return result
-    directory = _new_directory()
+    directory = Path(tempfile.mkdtemp(prefix="runcoord-", dir=_scratch()))
     try:
         with collected_at_the_end():
             _Run(scenario, subject, directory, result, attach, over, watched).run()
@@ -145,20 +140,6 @@ def _reference(choices: dict[str, str]) -> Subject:
     from pytest_runcoord.real.remote import RealReference
 
     return RealReference()
-
-
-def _new_directory() -> Path:
-    """An empty one, for nobody else to look into. What :func:`tempfile.mkdtemp` gives, at a third of its
-    cost."""
-    parent = _scratch() or Path(tempfile.gettempdir())
-    for _ in range(NAMES_TRIED):
-        path = parent / f"runcoord-{os.urandom(NAME_BYTES).hex()}"
-        try:
-            path.mkdir(mode=0o700)
-        except FileExistsError:
-            continue
-        return path
-    raise FileExistsError(f"{NAMES_TRIED} names of directories in {parent} were taken")
 
 
 @cache

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -162,7 +163,13 @@ class World(Surroundings, Watched):
         incarnation = self.owner(owner)
         known = self.changes.known()
         entry = self.history.begin("world", owner, "close")
-        incarnation.close()
+        assert incarnation.process is not None
+        try:
+            incarnation.heard(incarnation.process.close)
+        except Crashed:
+            self.history.end(entry, "crashed")
+            raise
+        incarnation.life = Life.CLOSED
         self.processes.died(incarnation)
         self.changes.note(entry, known, unannounced=True)
         self.history.end(entry, "ok")
@@ -170,14 +177,15 @@ class World(Surroundings, Watched):
     def end(self) -> None:
         """The scenario is over: let go of everything."""
         self.time.release_hanging()
-        onlooker = self._onlooker or subject_world(self, None)
-        last: list[Callable[[], None]] = []
-        for incarnation in self.incarnations:
-            if incarnation.life in RUNNING and incarnation.process is not None:
-                incarnation.life = Life.CLOSED
-                last.append(incarnation.process.kill)
-        last += [self.processes.end, *reversed(self.cleanups), lambda: self.subject.finish(onlooker)]
-        _do_all(iter(last))
+        with ExitStack() as last:  # each of these is done, whatever another one raises; the last one first
+            last.callback(self.subject.finish, self._onlooker or subject_world(self, None))
+            for cleanup in self.cleanups:
+                last.callback(cleanup)
+            last.callback(self.processes.end)
+            for incarnation in reversed(self.incarnations):
+                if incarnation.life in RUNNING and incarnation.process is not None:
+                    incarnation.life = Life.CLOSED
+                    last.callback(incarnation.process.kill)
 
     # --- verbs ---
 
@@ -192,13 +200,15 @@ class World(Surroundings, Watched):
         **said: Any,
     ) -> dict[str, Any]:
         """Ask an incarnation for a verb and record what came of it. ``said`` goes into the history."""
+        process = incarnation.process
+        assert process is not None
         known = self.changes.known()
         told = {"start": incarnation.number, **said}
         entry = self.history.enter("verb", incarnation.owner, verb, "", told)
         status = "failed"
         self._calls.append(incarnation)
         try:
-            values = incarnation.ask(verb, args, given, keep)
+            values = incarnation.heard(lambda: process.call(verb, args, given, keep))
         except Crashed:
             status = "crashed"
             raise
@@ -284,16 +294,13 @@ class World(Surroundings, Watched):
         incarnation, before = timed.incarnation, self.ticks.before()
         self._calls.append(incarnation)
         try:
-            timed.timer.tick()
+            incarnation.heard(timed.timer.tick)
         except Crashed:
             pass
+        except SubjectFault:
+            raise
         except Exception as error:
-            if incarnation.life is Life.CRASHED:
-                pass  # the dead say nothing, whatever caught their death
-            elif isinstance(error, SubjectFault):
-                raise
-            else:
-                raise SubjectFault(f"the timer {timed.name!r} of {incarnation.owner}", error) from error
+            raise SubjectFault(f"the timer {timed.name!r} of {incarnation.owner}", error) from error
         finally:
             self._calls.pop()
             if incarnation.life is Life.CRASHED and not self._in_call(incarnation):
@@ -368,16 +375,6 @@ class World(Surroundings, Watched):
             return None
         total: int = sum(map(_rows, self._counters.values()))
         return total
-
-
-def _do_all(acts: Iterator[Callable[[], None]]) -> None:
-    """Do each of these, whatever another one raises. An ExitStack takes as long as the acts themselves."""
-    for act in acts:
-        try:
-            act()
-        except BaseException:
-            _do_all(acts)
-            raise
 
 
 def _local_process(world: World, incarnation: Incarnation) -> Process:

@@ -16,7 +16,6 @@ if sys.platform != "linux":
     pytest.skip("namespaces of processes are those of Linux", allow_module_level=True)
 
 from engine.running import run, run_all
-from pytest_runcoord import runner
 from pytest_runcoord.real import stage
 from pytest_runcoord.real.stage import SOCKET_PATH_BYTES, Stage, unavailable
 from pytest_runcoord.verdict import FailureKind, Verdict
@@ -136,18 +135,6 @@ def test_a_directory_whose_path_no_socket_can_have_is_named_with_what_to_do(tmp_
     long = tmp_path / ("x" * (SOCKET_PATH_BYTES - len(str(tmp_path)) - len("//stage-100")))
     with pytest.raises(CannotBeReal, match=r"has 1[0-9]{2} bytes, at most 107 fit: give TMPDIR"):
         Stage(long / "longer")
-
-
-def test_a_name_of_a_directory_that_is_taken_is_passed_over(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(runner, "_scratch", lambda: tmp_path)
-    names = iter([b"\0\0\0\1", b"\0\0\0\1", b"\0\0\0\2"])
-    monkeypatch.setattr(os, "urandom", lambda _: next(names))
-    made = [runner._new_directory(), runner._new_directory()]
-    monkeypatch.undo()
-    assert [each.name for each in made] == ["runcoord-00000001", "runcoord-00000002"]
-    assert all(each.stat().st_mode & 0o777 == 0o700 for each in made)
 
 
 LEFT = """\

@@ -183,7 +183,7 @@ def test_a_worker_that_catches_its_death_while_it_closes_has_crashed(then: Calla
     [worker] = worlds[0].incarnations
     assert worker.life is Life.CRASHED
     [closing] = [each for each in worlds[0].history.entries if each.what == "close"]
-    assert closing.status != "ok"
+    assert closing.status == "crashed"
 
 
 class Wrapped(Exception):

@@ -34,8 +34,7 @@ class MemoryTransaction(MemoryView):
         elif self._rows:
             self._opener.counters.rows_written += self._rows
             self._opener.counters.commits += 1
-        self._open = False
-        self._data.give_back()
+        super().__exit__(kind, error, trace)
         if kind is None and self._failure is not None:
             raise self._failure
 
